@@ -1,0 +1,10 @@
+"""What truemix raises when the input is wrong."""
+
+from __future__ import annotations
+
+
+class InputError(ValueError):
+    """The data or a parameter is wrong.
+
+    The message is one sentence: where, what was found, what is expected, what to do.
+    """
