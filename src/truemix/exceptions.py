@@ -8,3 +8,7 @@ class InputError(ValueError):
 
     The message is one sentence: where, what was found, what is expected, what to do.
     """
+
+
+class InputNote(UserWarning):
+    """Something about the input that was repaired without changing the answer."""

@@ -1,0 +1,101 @@
+"""Coordinates of the kernels, and references laid out in tiles for the compiled loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from truemix import simplex
+from truemix._threads import row_blocks
+from truemix._typing import FloatArray, IntArray
+
+TILE = 32
+KERNELS = ("aitchison", "ilr", "gaussian")
+# Rows are turned into coordinates a few megabytes at a time: the logarithms make temporaries.
+CHUNK_BYTES = 1 << 22
+# All tiles held at once; more references than that pass through in several blocks.
+TILES_BYTES = 96 << 20
+
+
+def coordinate_map(kernel: str, shrinkage: float) -> Callable[[FloatArray], FloatArray]:
+    """Return the function from posteriors to the coordinates in which the kernel is Gaussian."""
+    if kernel == "gaussian":
+        return lambda P: simplex.shrink(P, shrinkage)
+    if kernel == "aitchison":
+        return lambda P: simplex.clr_shrunk(P, shrinkage)
+    return lambda P: simplex.clr_shrunk(P, shrinkage) @ simplex.ilr_basis(P.shape[1])
+
+
+def coordinates(P: FloatArray, to_coordinates: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Map rows of posteriors, a bounded number at a time."""
+    rows = max(1, CHUNK_BYTES // (8 * P.shape[1]))
+    return np.concatenate([to_coordinates(P[block]) for block in row_blocks(len(P), rows)])
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """References of one block, TILE items of one class to a tile."""
+
+    coordinates: FloatArray  # (n_tiles, n_coordinates, TILE)
+    item: IntArray  # (n_tiles, TILE): the reference row in each place
+    occupied: FloatArray  # (n_tiles, TILE): 1.0, or 0.0 where an item is only repeated to fill up
+    of_class: IntArray  # (n_tiles,)
+
+    def split(self, most_items: int) -> Iterator[Tiles]:
+        """Yield parts of one class and at most so many items (but at least one tile) each."""
+        starts = np.flatnonzero(np.diff(self.of_class, prepend=-1))
+        for start, end in pairwise([*starts, len(self.of_class)]):
+            for part in row_blocks(end - start, max(1, most_items // TILE)):
+                rows = slice(start + part.start, start + part.stop)
+                yield Tiles(
+                    self.coordinates[rows], self.item[rows], self.occupied[rows],
+                    self.of_class[rows],
+                )  # fmt: skip
+
+
+def tile_blocks(
+    reference: FloatArray,
+    codes: IntArray,
+    kept: IntArray | None,
+    to_coordinates: Callable[[FloatArray], FloatArray],
+) -> Iterator[Tiles]:
+    """Yield the references ``kept`` (row numbers; default all) in tiles, ordered by class."""
+    kept = np.arange(len(codes)) if kept is None else kept
+    order = kept[np.argsort(codes[kept], kind="stable")]
+    for block in row_blocks(len(order), max(TILE, TILES_BYTES // (8 * reference.shape[1]))):
+        yield _tiles(reference, codes, order[block], to_coordinates)
+
+
+def _tiles(
+    reference: FloatArray,
+    codes: IntArray,
+    order: IntArray,
+    to_coordinates: Callable[[FloatArray], FloatArray],
+) -> Tiles:
+    present, first, counts = np.unique(codes[order], return_index=True, return_counts=True)
+    n_tiles = -(-counts // TILE)
+    of_class = np.repeat(np.arange(len(present)), n_tiles)
+    # Place j of a class holds its j-th item, or its last one again past the end.
+    tile_in_class = np.arange(len(of_class)) - np.repeat(np.cumsum(n_tiles) - n_tiles, n_tiles)
+    place = tile_in_class[:, None] * TILE + np.arange(TILE)
+    count = counts[of_class][:, None]
+    item = order[first[of_class][:, None] + np.minimum(place, count - 1)]
+    laid_out = np.concatenate(
+        [
+            to_coordinates(reference[item[chunk].ravel()])
+            .reshape(chunk.stop - chunk.start, TILE, -1)
+            .transpose(0, 2, 1)
+            for chunk in row_blocks(
+                len(item), max(1, CHUNK_BYTES // (8 * reference.shape[1] * TILE))
+            )
+        ]
+    )
+    return Tiles(
+        coordinates=np.ascontiguousarray(laid_out),
+        item=item,
+        occupied=(place < count).astype(np.float64),
+        of_class=present[of_class],
+    )

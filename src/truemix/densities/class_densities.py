@@ -1,0 +1,172 @@
+"""Kernel density estimates of all classes at once, in bounded memory, on all cores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+
+from truemix._threads import for_each_block, row_blocks
+from truemix._typing import FloatArray, IntArray
+from truemix.densities._kernel_sums import (
+    STRIP,
+    add_kernel_sums,
+    kernel_values,
+    squared_distances,
+)
+from truemix.densities._tiles import TILES_BYTES, Tiles, coordinate_map, coordinates, tile_blocks
+from truemix.exceptions import InputError
+
+# Targets that are worked on together, and those one thread takes at a time.
+STATE_BYTES = 32 << 20
+THREAD_ROWS = 64
+# Kernel values held at once when many weightings share them, and their number of targets.
+KERNEL_BYTES = 32 << 20
+KERNEL_ROWS = 512
+# Sums of kernels below this have lost digits to the limits of float64.
+VANISHED = 1e-280
+
+
+@dataclass(frozen=True)
+class ClassDensities:
+    """Kernel density estimates of K classes, for input that has been checked."""
+
+    reference: FloatArray
+    codes: IntArray
+    kernel: str
+    bandwidths: FloatArray
+    shrinkage: float
+
+    def log_likelihood(self, target: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+        """Return (n_bandwidths, n, K), for one weighting of the references (default: equal)."""
+        weights = np.ones(len(self.codes)) if weights is None else weights
+        totals = self._class_totals(weights)
+        n_classes, scales = self.reference.shape[1], self._scales
+        result = np.empty((len(scales), len(target), n_classes))
+        rows_at_once = STATE_BYTES // (8 * n_classes * (2 + len(scales)))
+        for rows in row_blocks(len(target), max(THREAD_ROWS, rows_at_once)):
+            Z = self._coordinates(target[rows])
+            nearest = np.full((len(Z), n_classes), np.inf)
+            sums = np.zeros((len(scales), len(Z), n_classes))
+            for tiles in self._tiles_of(weights):
+                tile_weights = weights[tiles.item] * tiles.occupied
+                add = partial(_add_tiles, tiles, tile_weights, Z, scales, nearest, sums)
+                for_each_block(add, len(Z), THREAD_ROWS)
+            n = rows.stop - rows.start
+            result[:, rows] = np.log(sums[:, :n]) - scales[:, None, None] * nearest[:n]
+        return result + self._constants(totals)
+
+    def log_likelihoods(self, target: FloatArray, weightings: FloatArray) -> FloatArray:
+        """Return (n_bandwidths, B, n, K): each kernel value is computed once for all weightings."""
+        totals = np.array([self._class_totals(weights) for weights in weightings])
+        n_classes, scales = self.reference.shape[1], self._scales
+        result = np.empty((len(scales), len(weightings), len(target), n_classes))
+        for rows in row_blocks(len(target), KERNEL_ROWS):
+            Z = self._coordinates(target[rows])
+            n = rows.stop - rows.start
+            nearest = np.full((len(Z), n_classes), np.inf)
+            sums = np.zeros((n_classes, len(scales), len(weightings), len(Z)))
+            for tiles in self._tiles_of(np.ones(len(self.codes))):
+                for one in tiles.split(KERNEL_BYTES // (8 * len(Z))):
+                    k = int(one.of_class[0])
+                    _add_products(one, weightings, Z, scales, nearest[:, k], sums[k])
+            for k in range(n_classes):
+                result[:, :, rows, k] = (
+                    np.log(np.maximum(sums[k, ..., :n], VANISHED))
+                    - scales[:, None, None] * nearest[:n, k]
+                )
+            # A weighting without the items nearest to a target leaves sums that have vanished
+            # next to those items' kernels: start again from the items it does have.
+            for b in np.flatnonzero((sums[..., :n] <= VANISHED).any(axis=(0, 1, 3))):
+                lost = np.flatnonzero((sums[:, :, b, :n] <= VANISHED).any(axis=(0, 1)))
+                again = self.log_likelihood(target[rows][lost], weightings[b])
+                result[:, b, rows.start + lost] = again - self._constants(totals[b])
+        return result + self._constants(totals)
+
+    def _coordinates(self, target: FloatArray) -> FloatArray:
+        """Return the coordinates of targets, the last one repeated up to a full strip."""
+        Z = coordinates(target, coordinate_map(self.kernel, self.shrinkage))
+        return np.concatenate([Z, np.repeat(Z[-1:], -len(Z) % STRIP, axis=0)])
+
+    def _tiles_of(self, weights: FloatArray) -> Iterable[Tiles]:
+        """Return the references of positive weight in tiles."""
+        if (weights > 0).all():
+            return self._held_tiles if self._held_tiles is not None else self._make_tiles()
+        return self._make_tiles(np.flatnonzero(weights > 0))
+
+    def _make_tiles(self, kept: IntArray | None = None) -> Iterator[Tiles]:
+        to_coordinates = coordinate_map(self.kernel, self.shrinkage)
+        return tile_blocks(self.reference, self.codes, kept, to_coordinates)
+
+    @cached_property
+    def _held_tiles(self) -> list[Tiles] | None:
+        """All references in tiles, kept for the next call, if that is not too much."""
+        return list(self._make_tiles()) if self.reference.nbytes <= TILES_BYTES else None
+
+    @property
+    def _scales(self) -> FloatArray:
+        return np.asarray(0.5 / ((1.0 - self.shrinkage) * self.bandwidths) ** 2)
+
+    def _class_totals(self, weights: FloatArray) -> FloatArray:
+        totals = np.bincount(self.codes, weights, minlength=self.reference.shape[1])
+        if not totals.all():
+            raise InputError(
+                f"The reference items of class number {int(np.argmin(totals))} all have weight "
+                "zero; each class needs an item of positive weight."
+            )
+        return np.asarray(totals, dtype=np.float64)
+
+    def _constants(self, totals: FloatArray) -> FloatArray:
+        """Return the logarithm of what turns sums into densities, per bandwidth and class."""
+        n_classes = self.reference.shape[1]
+        dimension = n_classes - 1 if self.kernel == "ilr" else n_classes
+        height = 0.5 * dimension * np.log(self._scales / np.pi)
+        per_class = -np.log(totals)[..., None, :]
+        return np.asarray(height.reshape(-1, *[1] * per_class.ndim) + per_class)
+
+
+def _add_tiles(
+    tiles: Tiles,
+    tile_weights: FloatArray,
+    Z: FloatArray,
+    scales: FloatArray,
+    nearest: FloatArray,
+    sums: FloatArray,
+    rows: slice,
+) -> None:
+    add_kernel_sums(
+        tiles.coordinates, tile_weights, tiles.of_class, Z[rows], scales, nearest[rows],
+        sums[:, rows],
+    )  # fmt: skip
+
+
+def _add_products(
+    tiles: Tiles,
+    weightings: FloatArray,
+    Z: FloatArray,
+    scales: FloatArray,
+    nearest: FloatArray,
+    sums: FloatArray,
+) -> None:
+    """Add one class's kernels times every weighting to ``sums`` (n_bandwidths, B, n), in place."""
+    distances = np.empty((len(Z), tiles.item.size))
+    values = np.empty_like(distances)
+    origin = nearest.copy()
+
+    def measure(rows: slice) -> None:
+        squared_distances(tiles.coordinates, Z[rows], distances[rows], origin[rows])
+
+    for_each_block(measure, len(Z), THREAD_ROWS)
+    moved = np.where(np.isinf(nearest), 0.0, nearest) - np.where(np.isinf(nearest), 0.0, origin)
+    table = weightings[:, tiles.item.ravel()] * tiles.occupied.ravel()
+    for b, scale in enumerate(scales):
+
+        def evaluate(rows: slice, scale: float = float(scale)) -> None:
+            kernel_values(distances[rows], origin[rows], scale, values[rows])
+
+        for_each_block(evaluate, len(Z), THREAD_ROWS)
+        sums[b] *= np.exp(-scale * moved)
+        sums[b] += table @ values.T
+    nearest[:] = origin

@@ -1,0 +1,303 @@
+"""The input rules: what may come in, and the sentence that says what was wrong.
+
+Rows and columns are counted from 0, as everywhere in Python. Nothing here guesses: what cannot be
+read without doubt is an :class:`~truemix.exceptions.InputError`.
+"""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.exceptions import InputError, InputNote
+
+SILENT_SUM_ERROR = 1e-6
+LARGEST_SUM_ERROR = 1e-3
+
+
+# --- parameters -------------------------------------------------------------------------------
+
+
+def parameter_error(name: str, expected: str, found: object, remedy: str = "") -> InputError:
+    """Build the sentence for a parameter that is wrong."""
+    sentence = f"The {name!r} parameter must be {expected}. Got {found!r} instead."
+    return InputError(f"{sentence} {remedy}".rstrip())
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
+
+def check_integer(value: object, name: str, *, minimum: int) -> int:
+    """Return ``value`` as an int of at least ``minimum``."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < minimum:
+        raise parameter_error(name, f"a whole number of at least {minimum}", value)
+    return int(value)
+
+
+def check_choice(value: object, name: str, choices: Collection[str]) -> str:
+    """Return ``value`` if it is one of ``choices``."""
+    if not isinstance(value, str) or value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise parameter_error(name, f"one of {listed}", value)
+    return value
+
+
+def check_shrinkage(value: object, name: str = "shrinkage") -> float:
+    """Return ``value`` as a float in [0, 1)."""
+    if not _is_number(value) or not 0 <= cast(float, value) < 1:
+        raise parameter_error(
+            name,
+            "a number of at least 0 and below 1",
+            value,
+            "At 1 every item would be moved onto the same point.",
+        )
+    return float(cast(float, value))
+
+
+def check_bandwidth(value: object, name: str = "bandwidth") -> float:
+    """Return ``value`` as a positive float whose square neither vanishes nor overflows."""
+    if not _is_number(value) or not 1e-100 < cast(float, value) < 1e100:
+        raise parameter_error(name, "a positive number (between 1e-100 and 1e100)", value)
+    return float(cast(float, value))
+
+
+def check_weights(weights: npt.ArrayLike, length: int, name: str = "weights") -> FloatArray:
+    """Return one finite, non-negative weight per row, not all of them zero."""
+    array = _as_floats(weights, name)
+    if array.shape != (length,):
+        raise InputError(
+            f"{name} has shape {array.shape}; expected one weight for each of the {length} rows."
+        )
+    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if bad.size:
+        raise InputError(
+            f"{name}[{bad[0]}] is {array[bad[0]]}; weights must be finite and not negative."
+        )
+    if not array.any():
+        raise InputError(f"All {name} are zero; at least one row must count.")
+    return array
+
+
+# --- tables of numbers ------------------------------------------------------------------------
+
+
+def _as_floats(values: Any, name: str) -> FloatArray:
+    if hasattr(values, "toarray") and hasattr(values, "nnz"):
+        raise InputError(
+            f"{name} is a sparse matrix, but posteriors are dense; pass {name}.toarray(), or give "
+            "the quantifier a classifier if these are features."
+        )
+    try:
+        array = np.asarray(values)
+        # Text that looks like numbers is not converted: it is a sign of a wrong column.
+        if array.dtype.kind in "USMmV" or (
+            array.dtype.kind == "O" and any(isinstance(v, str | bytes) for v in array.flat)
+        ):
+            raise TypeError(f"text or dates ({array.dtype})")
+        if array.dtype.kind == "c":
+            raise TypeError("complex numbers")
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{name} cannot be read as a table of numbers ({error}); expected one row per item and "
+            "one number per class. Check that each row has the same length and holds no text."
+        ) from None
+
+
+def check_matrix(values: Any, name: str) -> FloatArray:
+    """Return a finite, non-empty 2-D float64 array."""
+    array = _as_floats(values, name)
+    if array.ndim != 2:
+        hint = f" For a single item pass [{name}]." if array.ndim == 1 else ""
+        raise InputError(
+            f"{name} has {array.ndim} dimension{'s' * (array.ndim != 1)}; expected a table with "
+            f"one row per item and one column per class.{hint}"
+        )
+    if array.shape[0] == 0:
+        raise InputError(f"{name} has no rows; at least one item is needed.")
+    if not np.isfinite(array).all():
+        row, column = np.argwhere(~np.isfinite(array))[0]
+        raise InputError(
+            f"Row {row}, column {column} of {name} is {array[row, column]}; posteriors must be "
+            "finite numbers. Remove or repair such rows."
+        )
+    return array
+
+
+def check_posteriors(values: Any, name: str = "X", *, n_classes: int | None = None) -> FloatArray:
+    """Return posteriors as float64 with rows that sum to one.
+
+    Rows whose sum is off by rounding (1e-6) are renormalised silently, up to 1e-3 with a note
+    (:class:`~truemix.exceptions.InputNote`), and anything else is an error that names the row.
+    """
+    array = check_matrix(values, name)
+    if n_classes is not None and array.shape[1] != n_classes:
+        raise InputError(
+            f"{name} has {array.shape[1]} columns, but there are {n_classes} classes; expected one "
+            "column per class, in the order of the classes."
+        )
+    if array.shape[1] < 2:
+        raise InputError(
+            f"{name} has {array.shape[1]} column; posteriors need at least two classes, one column "
+            "each. For a binary problem pass both columns, 1 - p and p."
+        )
+    sums = array.sum(axis=1)
+    off = np.abs(sums - 1.0)
+    bad = np.flatnonzero((off > LARGEST_SUM_ERROR) | (array < 0).any(axis=1))
+    if bad.size:
+        raise _bad_row(array, int(bad[0]), name)
+    worst = int(off.argmax())
+    if off[worst] > SILENT_SUM_ERROR:
+        warnings.warn(
+            f"Rows of {name} were renormalised: they sum to 1 only within {off[worst]:.1g} "
+            f"(row {worst} sums to {sums[worst]:.6g}).",
+            InputNote,
+            stacklevel=2,
+        )
+    return np.asarray(array / sums[:, None])
+
+
+def _bad_row(array: FloatArray, row: int, name: str) -> InputError:
+    values = array[row]
+    total = f"sums to {values.sum():.6g}"
+    remedy = "Posteriors must be at least 0 and sum to 1 in each row"
+    outside = np.flatnonzero((values < 0) | (values > 1))
+    if outside.size:
+        column = int(outside[0])
+        return InputError(
+            f"Row {row} of {name} {total} and holds {values[column]:.6g} in column {column}: these "
+            f"look like logits or scores. {remedy}; apply softmax or use predict_proba."
+        )
+    return InputError(f"Row {row} of {name} {total}. {remedy} (within {LARGEST_SUM_ERROR:g}).")
+
+
+# --- labels and classes -----------------------------------------------------------------------
+
+
+def _is_missing(value: object) -> bool:
+    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+        return True
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
+def check_labels(values: Any, name: str = "y") -> AnyArray:
+    """Return labels as a 1-D array of one kind: strings, integers or booleans."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputError(
+            f"{name} has {array.ndim} dimensions; expected one label per item. For a table with "
+            f"one column pass that column."
+        )
+    if array.size == 0:
+        raise InputError(f"{name} is empty; at least one labelled item per class is needed.")
+    if array.dtype.kind in "Of":
+        missing = [i for i, value in enumerate(array.tolist()) if _is_missing(value)]
+        if missing:
+            raise InputError(
+                f"The label in row {missing[0]} of {name} is missing ({len(missing)} in all); "
+                "every reference item needs a label. Remove such rows."
+            )
+    if array.dtype.kind == "O":
+        array = _one_kind(array, name)
+    if array.dtype.kind == "f":
+        fractional = np.flatnonzero(array != np.floor(array))
+        if fractional.size or not np.isfinite(array).all():
+            place = int(fractional[0]) if fractional.size else 0
+            raise InputError(
+                f"The label in row {place} of {name} is {array[place]}; labels must be strings, "
+                "whole numbers or booleans, not measurements."
+            )
+        return np.asarray(array.astype(np.int64))
+    if array.dtype.kind not in "USiub":
+        raise InputError(
+            f"{name} holds values of type {array.dtype}; labels must be strings, whole numbers or "
+            "booleans."
+        )
+    return array
+
+
+def _one_kind(array: AnyArray, name: str) -> AnyArray:
+    """Turn an object array into one of strings, booleans or numbers, or say what is mixed."""
+    items = array.tolist()
+    if all(isinstance(item, str) for item in items):
+        return np.asarray(items, dtype=np.str_)
+    if all(isinstance(item, bool | np.bool_) for item in items):
+        return np.asarray(items, dtype=np.bool_)
+    if all(_is_number(item) for item in items):
+        return np.asarray(items)
+    kinds = sorted({type(item).__name__ for item in items})
+    raise InputError(
+        f"{name} holds values of type {' and '.join(kinds)}; labels must be all strings, all whole "
+        "numbers or all booleans. Convert them, for example with astype(str)."
+    )
+
+
+def check_classes(classes: Any) -> AnyArray:
+    """Return the class order that a user gave, without duplicates."""
+    order = check_labels(list(classes) if isinstance(classes, Iterable) else classes, "classes")
+    values, counts = np.unique(order, return_counts=True)
+    if (counts > 1).any():
+        raise InputError(
+            f"classes names {_shown(values[counts > 1][0])} more than once; expected each once."
+        )
+    return order
+
+
+def encode_labels(labels: AnyArray, classes: AnyArray, name: str = "y") -> IntArray:
+    """Return the position of each label in ``classes``; each class must occur."""
+    order = np.argsort(classes)
+    if labels.dtype.kind != classes.dtype.kind and {labels.dtype.kind, classes.dtype.kind} & {
+        *"US"
+    }:
+        raise InputError(
+            f"{name} and classes are of different types ({labels.dtype} and {classes.dtype}); "
+            "expected the same labels in both."
+        )
+    ranks = np.searchsorted(classes, labels, sorter=order)
+    codes = order[np.minimum(ranks, len(classes) - 1)]
+    unknown = np.flatnonzero(classes[codes] != labels)
+    if unknown.size:
+        row = int(unknown[0])
+        raise InputError(
+            f"The label {_shown(labels[row])} in row {row} of {name} is not one of the classes "
+            f"{shown_list(classes)}."
+        )
+    absent = np.flatnonzero(np.bincount(codes, minlength=len(classes)) == 0)
+    if absent.size:
+        raise InputError(
+            f"Class {_shown(classes[absent[0]])} has no reference items in {name}; each class "
+            "needs at least one. Add labelled items or leave the class out."
+        )
+    return np.asarray(codes, dtype=np.intp)
+
+
+def check_same_length(n_rows: int, labels: AnyArray, name_x: str = "X", name_y: str = "y") -> None:
+    """Refuse labels of another length than the table."""
+    if len(labels) != n_rows:
+        raise InputError(
+            f"{name_x} has {n_rows} rows, but {name_y} has {len(labels)} labels; expected one "
+            "label per row."
+        )
+
+
+def _shown(value: object) -> str:
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def shown_list(values: Sequence[Any] | AnyArray, most: int = 8) -> str:
+    """List ``values`` for a message, cut after a few.
+
+    Examples
+    --------
+    >>> shown_list(["a", "b", "c"], most=2)
+    "'a', 'b', … (3 in all)"
+    """
+    listed = ", ".join(_shown(value) for value in values[:most])
+    return listed if len(values) <= most else f"{listed}, … ({len(values)} in all)"
