@@ -1,0 +1,19 @@
+"""Calibration of posteriors: maps fitted on held-out items."""
+
+from truemix.calibration.scaling import (
+    CALIBRATORS,
+    BiasCorrectedTemperatureScaling,
+    Calibrator,
+    NoBiasVectorScaling,
+    TemperatureScaling,
+    VectorScaling,
+)
+
+__all__ = [
+    "CALIBRATORS",
+    "BiasCorrectedTemperatureScaling",
+    "Calibrator",
+    "NoBiasVectorScaling",
+    "TemperatureScaling",
+    "VectorScaling",
+]
