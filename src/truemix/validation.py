@@ -181,7 +181,8 @@ def _bad_row(array: FloatArray, row: int, name: str) -> InputError:
 # --- labels and classes -----------------------------------------------------------------------
 
 
-def _is_missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
+    """Tell whether a value stands for "not known" in any data frame library."""
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         return True
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
@@ -198,7 +199,7 @@ def check_labels(values: Any, name: str = "y") -> AnyArray:
     if array.size == 0:
         raise InputError(f"{name} is empty; at least one labelled item per class is needed.")
     if array.dtype.kind in "Of":
-        missing = [i for i, value in enumerate(array.tolist()) if _is_missing(value)]
+        missing = [i for i, value in enumerate(array.tolist()) if is_missing(value)]
         if missing:
             raise InputError(
                 f"The label in row {missing[0]} of {name} is missing ({len(missing)} in all); "
@@ -301,3 +302,12 @@ def shown_list(values: Sequence[Any] | AnyArray, most: int = 8) -> str:
     """
     listed = ", ".join(_shown(value) for value in values[:most])
     return listed if len(values) <= most else f"{listed}, … ({len(values)} in all)"
+
+
+def check_one_class_is_not_enough(classes: AnyArray) -> None:
+    """Refuse a single class."""
+    if len(classes) < 2:
+        raise InputError(
+            f"There is only one class, {_shown(classes[0])}; a mix needs at least two. Check that "
+            "y holds the labels of all classes."
+        )

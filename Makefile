@@ -1,0 +1,54 @@
+# Two commands do everything: `make run` shows the main job, `make test` checks all of it.
+# Each sets up what it needs in .venv first; a second call finds it there.
+
+PYTHON ?= python3
+PIP = -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PY := .venv/bin/python
+
+.PHONY: run test lint types imports bench docs clean
+
+run: .venv/.run
+	$(PY) examples/digits.py
+
+test: lint types imports runtime-only
+	$(PY) -m pytest
+
+lint: .venv/.dev
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+
+types: .venv/.dev
+	$(PY) -m mypy
+
+imports: .venv/.dev
+	.venv/bin/lint-imports --no-cache
+
+# truemix must import and work with nothing but its runtime dependencies installed.
+.PHONY: runtime-only
+runtime-only: .venv-runtime/.done
+	.venv-runtime/bin/python -W error tests/runtime_only.py
+
+bench: .venv/.dev
+	$(PY) benchmarks/densities.py
+
+docs: .venv/.dev
+	$(PY) examples/digits.py --picture docs/digits.png
+
+clean:
+	rm -rf .venv .venv-runtime out
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/.run: pyproject.toml constraints.txt | .venv/bin/python
+	$(PY) $(PIP) --editable ".[plot]"
+	touch $@
+
+.venv/.dev: pyproject.toml constraints.txt | .venv/bin/python
+	$(PY) $(PIP) --editable ".[dev]"
+	touch $@ .venv/.run
+
+.venv-runtime/.done: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-runtime
+	.venv-runtime/bin/python $(PIP) --editable .
+	touch $@

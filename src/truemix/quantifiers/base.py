@@ -1,0 +1,216 @@
+"""What all quantifiers share: data in, posteriors, and one or many estimates out.
+
+A quantifier answers two questions and inherits the rest:
+
+- ``_evidence(P)``: what does each item say about the classes? One row per item, ``(n, K)``. For
+  the likelihood methods this is *the* matrix, the log-likelihood of each item under each class.
+- ``_infer(evidence)``: which mix follows from these rows?
+
+Evidence never depends on the other items of the batch, so it is computed once for many batches.
+"""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError as SklearnNotFittedError
+
+from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix._version import __version__
+from truemix.estimate import Estimate, EstimateSet
+from truemix.quantifiers.scoring import GivenPosteriors, Scorer, score_references
+from truemix.tables import column_names, groups_of, labels_of
+from truemix.validation import (
+    check_classes,
+    check_one_class_is_not_enough,
+    check_same_length,
+    encode_labels,
+)
+
+
+class NotFittedError(SklearnNotFittedError):
+    """A quantifier was asked for an estimate before it was fitted."""
+
+
+@dataclass(frozen=True)
+class Inference:
+    """What inference says about one batch."""
+
+    prevalence: FloatArray
+    diagnostics: dict[str, Any] = field(default_factory=dict)
+
+
+class Quantifier(BaseEstimator, metaclass=ABCMeta):
+    """Base of all quantifiers; see :class:`truemix.KDEy` for how one is used."""
+
+    # Whether the classifier's decisions are enough.
+    _hard = False
+
+    classifier: Any
+    cv: Any
+    classes_: AnyArray
+    train_prevalence_: FloatArray
+    n_features_in_: int
+    _scorer: Scorer
+
+    # --- what a quantifier has to say ---------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        """Raise for a parameter that is wrong; called first in ``fit``."""
+
+    def _learn(self, posteriors: FloatArray, codes: IntArray) -> None:
+        """Learn from the references' posteriors and class numbers."""
+
+    @abstractmethod
+    def _evidence(self, posteriors: FloatArray) -> FloatArray:
+        """Return what each item says about the classes, ``(n, K)``."""
+
+    @abstractmethod
+    def _infer(self, evidence: FloatArray) -> Inference:
+        """Return the mix that follows from the rows of evidence."""
+
+    def _resolved(self) -> dict[str, Any]:
+        """Return parameters as they were used, where they differ from how they were given."""
+        return {}
+
+    # --- what it gets for that ----------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, *, classes: Any = None) -> Self:
+        """Learn from labelled reference items.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (m, K) or (m, n_features)
+            Without a classifier: posteriors, one column per class, in the order of the sorted
+            labels (or of ``classes``); a data frame's columns are matched by class name.
+            With a classifier: features.
+        y : array-like of shape (m,)
+            Labels: strings, integers or booleans.
+        classes : sequence, optional
+            The classes in the wanted order. Default: the sorted distinct labels.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        labels = labels_of(y)
+        order = np.unique(labels) if classes is None else check_classes(classes)
+        check_one_class_is_not_enough(order)
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        check_same_length(n_rows, labels)
+        codes = encode_labels(labels, order)
+        posteriors, self._scorer = score_references(
+            self.classifier, X, codes, order, cv=self.cv, hard=self._hard
+        )
+        self.classes_ = order
+        self.train_prevalence_ = np.bincount(codes, minlength=len(order)) / len(codes)
+        self._remember_columns(X)
+        self._learn(posteriors, codes)
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """Estimate the mix of classes in a batch.
+
+        Parameters
+        ----------
+        X : array-like or data frame
+            The batch, with the same columns as in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (K,)
+            Shares in the order of ``classes_``.
+        """
+        return self.quantify(X).prevalence
+
+    def quantify(self, X: Any) -> Estimate:
+        """Estimate the mix of classes in a batch, with everything known about the estimate.
+
+        Parameters
+        ----------
+        X : array-like or data frame
+            The batch, with the same columns as in ``fit``.
+
+        Returns
+        -------
+        Estimate
+        """
+        posteriors = self._score(X)
+        return self._estimate(posteriors, self._evidence(posteriors))
+
+    def quantify_by(self, X: Any, groups: Any) -> EstimateSet:
+        """Estimate the mix of each group of items (week, region, …), scoring each item once.
+
+        Parameters
+        ----------
+        X : array-like or data frame
+            All items.
+        groups : array-like of shape (n,)
+            The group of each item: strings, numbers or dates.
+
+        Returns
+        -------
+        EstimateSet
+            One estimate per group, in sorted order.
+        """
+        posteriors = self._score(X)
+        keys, members = groups_of(groups, len(posteriors))
+        evidence = self._evidence(posteriors)
+        return EstimateSet(
+            {
+                key: self._estimate(posteriors[rows], evidence[rows])
+                for key, rows in zip(keys, members, strict=True)
+            }
+        )
+
+    def _score(self, X: Any) -> FloatArray:
+        if not hasattr(self, "classes_"):
+            raise NotFittedError(
+                f"This {type(self).__name__} is not fitted yet; call fit with labelled reference "
+                "items before asking for an estimate."
+            )
+        return self._scorer(X)
+
+    def _estimate(self, posteriors: FloatArray, evidence: FloatArray) -> Estimate:
+        inference = self._infer(evidence)
+        decided = np.bincount(posteriors.argmax(axis=1), minlength=len(self.classes_))
+        return Estimate(
+            classes=self.classes_,
+            prevalence=inference.prevalence,
+            counted=decided / len(posteriors),
+            train_prevalence=self.train_prevalence_,
+            n_items=len(posteriors),
+            method=type(self).__name__,
+            settings=self._settings(),
+            diagnostics=inference.diagnostics,
+        )
+
+    def _settings(self) -> dict[str, Any]:
+        given = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
+        return {**given, **self._resolved(), "version": __version__}
+
+    def _remember_columns(self, X: Any) -> None:
+        """Set what scikit-learn expects an estimator to know about its input."""
+        if isinstance(self._scorer, GivenPosteriors):
+            self.n_features_in_ = len(self.classes_)
+        else:
+            self.n_features_in_ = np.shape(X)[1]
+        names = column_names(X)
+        if names is not None and all(isinstance(name, str) for name in names):
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as something that can be printed and written to JSON."""
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    return repr(value)

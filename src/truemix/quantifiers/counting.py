@@ -1,0 +1,82 @@
+"""Counting, the baselines: correct only where the mix is that of the training data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from truemix._typing import FloatArray
+from truemix.quantifiers.base import Inference, Quantifier
+
+
+class CC(Quantifier):
+    """Classify and count: the share of items that are put into each class.
+
+    Biased as soon as the mix differs from the training mix; the number that the other methods
+    correct.
+
+    Parameters
+    ----------
+    classifier : scikit-learn classifier or None
+        None: ``X`` already holds posteriors, and an item goes to its largest one (the first of
+        several). A classifier needs ``predict`` only.
+    cv : int or scikit-learn splitter
+        Folds for the out-of-fold decisions on the references.
+
+    Examples
+    --------
+    >>> from truemix import CC
+    >>> quantifier = CC().fit([[0.9, 0.1], [0.2, 0.8]], ["ham", "spam"])
+    >>> quantifier.predict([[0.6, 0.4], [0.7, 0.3], [0.1, 0.9], [0.8, 0.2]])
+    array([0.75, 0.25])
+    """
+
+    _hard = True
+
+    def __init__(self, *, classifier: Any = None, cv: Any = 5) -> None:
+        self.classifier = classifier
+        self.cv = cv
+
+    def _evidence(self, posteriors: FloatArray) -> FloatArray:
+        return decisions(posteriors)
+
+    def _infer(self, evidence: FloatArray) -> Inference:
+        return Inference(evidence.mean(axis=0))
+
+
+class PCC(Quantifier):
+    """Probabilistic classify and count: the mean posterior.
+
+    Biased towards the training mix, even more than :class:`CC`; unbiased for calibrated posteriors
+    when the mix has not changed.
+
+    Parameters
+    ----------
+    classifier : scikit-learn classifier or None
+        None: ``X`` already holds posteriors. Otherwise a classifier with ``predict_proba``.
+    cv : int or scikit-learn splitter
+        Folds for the out-of-fold posteriors of the references.
+
+    Examples
+    --------
+    >>> from truemix import PCC
+    >>> quantifier = PCC().fit([[0.9, 0.1], [0.2, 0.8]], ["ham", "spam"])
+    >>> quantifier.predict([[0.6, 0.4], [0.8, 0.2]])
+    array([0.7, 0.3])
+    """
+
+    def __init__(self, *, classifier: Any = None, cv: Any = 5) -> None:
+        self.classifier = classifier
+        self.cv = cv
+
+    def _evidence(self, posteriors: FloatArray) -> FloatArray:
+        return posteriors
+
+    def _infer(self, evidence: FloatArray) -> Inference:
+        return Inference(evidence.mean(axis=0))
+
+
+def decisions(posteriors: FloatArray) -> FloatArray:
+    """Return ones where a row has its (first) largest posterior, zeros elsewhere."""
+    return np.asarray(np.eye(posteriors.shape[1])[posteriors.argmax(axis=1)])

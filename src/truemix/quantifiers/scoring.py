@@ -1,0 +1,169 @@
+"""From items to posteriors: given ones, or those of a scikit-learn classifier.
+
+References are scored by models that have not seen them (out of fold), because a model is too sure
+of its own training items and their posteriors would not look like those of new items.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import _safe_indexing
+
+from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.exceptions import InputError
+from truemix.tables import features_of, posteriors_of
+from truemix.validation import check_integer, check_labels, parameter_error, shown_list
+
+
+class Scorer(Protocol):
+    """Turns what the user passes as X into posteriors ``(n, K)`` in class order."""
+
+    def __call__(self, X: Any) -> FloatArray:
+        """Score items."""
+        ...
+
+
+@dataclass(frozen=True)
+class GivenPosteriors:
+    """X holds posteriors already."""
+
+    classes: AnyArray
+
+    def __call__(self, X: Any) -> FloatArray:
+        """Check the posteriors and put their columns in class order."""
+        return posteriors_of(X, self.classes)
+
+
+@dataclass(frozen=True)
+class ClassifierScorer:
+    """X holds features; a fitted classifier scores them."""
+
+    classifier: Any
+    classes: AnyArray
+    hard: bool
+
+    def __call__(self, X: Any) -> FloatArray:
+        """Return the classifier's posteriors, or its decisions as ones and zeros."""
+        return _scores(self.classifier, features_of(X), self.classes, hard=self.hard)
+
+
+def score_references(
+    classifier: Any, X: Any, codes: IntArray, classes: AnyArray, *, cv: Any, hard: bool
+) -> tuple[FloatArray, Scorer]:
+    """Return the references' posteriors and the scorer for targets.
+
+    With ``hard`` only the classifier's decisions are asked for, as posteriors of one and zero.
+    """
+    if classifier is None:
+        given = GivenPosteriors(classes)
+        return given(X), given
+    _check_method(classifier, hard=hard)
+    features = features_of(X)
+    if isinstance(classifier, FrozenEstimator):
+        _check_trained_on(classifier, classes)
+        scorer = ClassifierScorer(classifier, classes, hard)
+        return scorer(X), scorer
+    labels = classes[codes]
+    posteriors = np.empty((len(codes), len(classes)))
+    for train, test in _folds(cv, features, codes, classes):
+        model = clone(classifier).fit(_safe_indexing(features, train), labels[train])
+        posteriors[test] = _scores(model, _safe_indexing(features, test), classes, hard=hard)
+    refitted = clone(classifier).fit(features, labels)
+    return posteriors, ClassifierScorer(refitted, classes, hard)
+
+
+def _check_method(classifier: Any, *, hard: bool) -> None:
+    if hasattr(classifier, "predict" if hard else "predict_proba"):
+        return
+    kind = type(getattr(classifier, "estimator", classifier)).__name__
+    if hard:
+        raise parameter_error("classifier", "a scikit-learn classifier with predict", kind)
+    raise InputError(
+        f"The classifier {kind} has no predict_proba, but this method needs posteriors. Choose a "
+        "classifier that has it, wrap this one in CalibratedClassifierCV, or use CC or ACC."
+    )
+
+
+def _folds(
+    cv: Any, features: Any, codes: IntArray, classes: AnyArray
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield (train, test) rows such that each row is tested exactly once."""
+    if hasattr(cv, "split"):
+        splitter = cv
+    else:
+        n_folds = _check_cv(cv)
+        counts = np.bincount(codes, minlength=len(classes))
+        if counts.min() < 2:
+            label = classes[int(counts.argmin())].item()
+            raise InputError(
+                f"Class {label!r} has only 1 reference item; scoring it needs a model trained on "
+                "another item of its class. Add items, or pass a trained classifier as "
+                "FrozenEstimator."
+            )
+        # Shuffled, because files are often sorted; with a fixed seed, because a quantifier
+        # without randomness should give the same answer twice.
+        n_folds = int(min(n_folds, counts.max()))
+        splitter = StratifiedKFold(n_folds, shuffle=True, random_state=0)
+    tested = np.zeros(len(codes), dtype=np.intp)
+    with warnings.catch_warnings():
+        # A class with fewer items than folds is fine: two items are in different folds.
+        warnings.filterwarnings("ignore", message="The least populated class")
+        splits = list(splitter.split(features, codes))
+    for train, test in splits:
+        tested[test] += 1
+        yield train, test
+    if (tested != 1).any():
+        row = int(np.flatnonzero(tested != 1)[0])
+        raise InputError(
+            f"The 'cv' splitter tests row {row} {tested[row]} times; expected each row in exactly "
+            "one test fold."
+        )
+
+
+def _check_cv(cv: Any) -> int:
+    if isinstance(cv, bool) or not isinstance(cv, int | np.integer) or cv < 2:
+        raise parameter_error(
+            "cv", "a whole number of folds of at least 2, or a scikit-learn splitter", cv
+        )
+    return check_integer(cv, "cv", minimum=2)
+
+
+def _check_trained_on(classifier: Any, classes: AnyArray) -> None:
+    trained = getattr(classifier, "classes_", None)
+    if trained is None:
+        raise InputError(
+            "The frozen classifier has not been trained (it has no classes_); fit it before "
+            "wrapping it in FrozenEstimator."
+        )
+    known = set(check_labels(trained, "the classifier's classes_").tolist())
+    asked = set(classes.tolist())
+    if known != asked:
+        odd = min(known ^ asked, key=str)
+        where = "in the labels" if odd in asked else "known to the classifier"
+        raise InputError(
+            f"Class {odd!r} is only {where}: the frozen classifier was trained on "
+            f"{shown_list(sorted(known, key=str))}, the labels hold "
+            f"{shown_list(sorted(asked, key=str))}; expected the same classes."
+        )
+
+
+def _scores(model: Any, features: Any, classes: AnyArray, *, hard: bool) -> FloatArray:
+    """Return a fitted model's posteriors with its columns in our class order."""
+    position = {label: k for k, label in enumerate(classes.tolist())}
+    if hard:
+        decided = check_labels(model.predict(features), "the classifier's predictions")
+        return np.eye(len(classes))[[position[label] for label in decided.tolist()]]
+    raw = np.asarray(model.predict_proba(features), dtype=np.float64)
+    # A fold may have seen no item of some class: the model gives it no probability.
+    posteriors = np.zeros((len(raw), len(classes)))
+    known = check_labels(model.classes_, "the classifier's classes_").tolist()
+    posteriors[:, [position[label] for label in known]] = raw
+    return posteriors_of(posteriors, classes, "the classifier's predict_proba")

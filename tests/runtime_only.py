@@ -1,0 +1,29 @@
+"""Run by `make test` in an environment that holds the runtime dependencies only.
+
+Not a pytest module: pytest is not installed there.
+"""
+
+import importlib.util
+import sys
+import time
+
+start = time.perf_counter()
+import truemix  # noqa: E402
+
+elapsed = time.perf_counter() - start
+
+import numpy as np  # noqa: E402
+
+for name in ("pytest", "quapy", "matplotlib"):
+    if importlib.util.find_spec(name):
+        sys.exit(f"{name} is installed here: this environment proves nothing")
+
+for name in truemix.__all__:
+    getattr(truemix, name)
+
+reference = truemix.simplex.sample_uniform(200, 3, random_state=0)
+labels = np.array(["a", "b", "c"])[reference.argmax(axis=1)]
+mix = truemix.KDEy().fit(reference, labels).predict(reference)
+if not np.isclose(mix.sum(), 1):
+    sys.exit(f"KDEy returned {mix}")
+print(f"import truemix: {elapsed:.2f} s; {len(truemix.__all__)} public names; KDEy works")  # noqa: T201
