@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Any
 from truemix._version import __version__
 
 if TYPE_CHECKING:
-    from truemix import calibration, densities, inference, simplex
+    from truemix import calibration, densities, inference, metrics, protocols, simplex
     from truemix.estimate import Estimate, EstimateSet
     from truemix.exceptions import InputError, InputNote
-    from truemix.quantifiers import KDEy, NotFittedError
+    from truemix.persistence import load, save
+    from truemix.quantifiers import ACC, CC, EMQ, PCC, KDEy, NotFittedError
 
 __all__ = [
+    "ACC",
+    "CC",
+    "EMQ",
+    "PCC",
     "Estimate",
     "EstimateSet",
     "InputError",
@@ -27,10 +32,20 @@ __all__ = [
     "calibration",
     "densities",
     "inference",
+    "load",
+    "metrics",
+    "protocols",
+    "save",
     "simplex",
 ]
 
 _HOME = {
+    "ACC": "truemix.quantifiers",
+    "CC": "truemix.quantifiers",
+    "EMQ": "truemix.quantifiers",
+    "PCC": "truemix.quantifiers",
+    "load": "truemix.persistence",
+    "save": "truemix.persistence",
     "Estimate": "truemix.estimate",
     "EstimateSet": "truemix.estimate",
     "InputError": "truemix.exceptions",

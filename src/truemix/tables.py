@@ -9,6 +9,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
@@ -83,8 +84,16 @@ def labels_of(y: Any, name: str = "y") -> AnyArray:
     return check_labels(y, name)
 
 
-def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+def _as_frame(X: Any, name: str = "X") -> nw.DataFrame[Any] | None:
+    try:
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+    except DuplicateError:
+        names = [str(column) for column in X.columns]
+        twice = next(column for column in names if names.count(column) > 1)
+        raise InputError(
+            f"{name} has more than one column named {twice!r}; expected each name once. Rename or "
+            "drop columns."
+        ) from None
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
@@ -97,11 +106,6 @@ def _in_class_order(X: Any, names: list[Any], classes: AnyArray, name: str) -> A
     """Select the columns named like the classes; a class may be spelt as text or as itself."""
     spelt = [str(column) for column in names]
     wanted = [str(label) for label in classes.tolist()]
-    twice = [column for column in spelt if spelt.count(column) > 1]
-    if twice:
-        raise InputError(
-            f"{name} has more than one column named {twice[0]!r}; expected one column per class."
-        )
     absent = [label for label in wanted if label not in spelt]
     extra = [column for column in spelt if column not in wanted]
     if absent or extra:

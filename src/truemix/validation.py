@@ -49,6 +49,16 @@ def check_choice(value: object, name: str, choices: Collection[str]) -> str:
     return value
 
 
+def check_cv(value: object) -> None:
+    """Refuse what is neither a number of folds nor a splitter."""
+    if callable(getattr(value, "get_n_splits", None)):
+        return
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 2:
+        raise parameter_error(
+            "cv", "a whole number of folds of at least 2, or a scikit-learn splitter", value
+        )
+
+
 def check_shrinkage(value: object, name: str = "shrinkage") -> float:
     """Return ``value`` as a float in [0, 1)."""
     if not _is_number(value) or not 0 <= cast(float, value) < 1:
@@ -103,7 +113,7 @@ def _as_floats(values: Any, name: str) -> FloatArray:
             raise TypeError(f"text or dates ({array.dtype})")
         if array.dtype.kind == "c":
             raise TypeError("complex numbers")
-        return np.asarray(array, dtype=np.float64)
+        return np.asarray(array, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise InputError(
             f"{name} cannot be read as a table of numbers ({error}); expected one row per item and "

@@ -1,6 +1,9 @@
 """Quantifiers: a class-conditional model and an inference, wired as scikit-learn estimators."""
 
+from truemix.quantifiers.adjusted import ACC
 from truemix.quantifiers.base import NotFittedError, Quantifier
+from truemix.quantifiers.counting import CC, PCC
+from truemix.quantifiers.emq import EMQ
 from truemix.quantifiers.kdey import KDEy
 
-__all__ = ["KDEy", "NotFittedError", "Quantifier"]
+__all__ = ["ACC", "CC", "EMQ", "PCC", "KDEy", "NotFittedError", "Quantifier"]

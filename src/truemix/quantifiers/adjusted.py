@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from truemix._typing import FloatArray, IntArray
+from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.quantifiers.base import Inference, Quantifier
 from truemix.quantifiers.counting import decisions
 from truemix.validation import shown_list
@@ -66,6 +67,13 @@ class ACC(Quantifier):
         n_classes = posteriors.shape[1]
         truth = np.eye(n_classes)[codes]
         self.confusion_ = decisions(posteriors).T @ truth / truth.sum(axis=0)
+
+    def _state(self) -> dict[str, AnyArray]:
+        return {**super()._state(), "confusion": self.confusion_}
+
+    def _restore(self, state: Mapping[str, AnyArray]) -> None:
+        super()._restore(state)
+        self.confusion_ = state["confusion"].astype(np.float64, casting="safe")
 
     def _evidence(self, posteriors: FloatArray) -> FloatArray:
         return decisions(posteriors)

@@ -12,6 +12,7 @@ Evidence never depends on the other items of the batch, so it is computed once f
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -26,6 +27,7 @@ from truemix.quantifiers.scoring import GivenPosteriors, Scorer, score_reference
 from truemix.tables import column_names, groups_of, labels_of
 from truemix.validation import (
     check_classes,
+    check_cv,
     check_one_class_is_not_enough,
     check_same_length,
     encode_labels,
@@ -77,6 +79,18 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         """Return parameters as they were used, where they differ from how they were given."""
         return {}
 
+    def _state(self) -> dict[str, AnyArray]:
+        """Return what was learned from posteriors, as arrays of numbers or text."""
+        return {"classes": self.classes_, "train_prevalence": self.train_prevalence_}
+
+    def _restore(self, state: Mapping[str, AnyArray]) -> None:
+        """Become the fitted quantifier that ``state`` was taken from."""
+        self._check_parameters()
+        self.classes_ = state["classes"]
+        self.train_prevalence_ = state["train_prevalence"].astype(np.float64, casting="safe")
+        self.n_features_in_ = len(self.classes_)
+        self._scorer = GivenPosteriors(self.classes_)
+
     # --- what it gets for that ----------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, *, classes: Any = None) -> Self:
@@ -97,6 +111,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         -------
         self
         """
+        check_cv(self.cv)
         self._check_parameters()
         labels = labels_of(y)
         order = np.unique(labels) if classes is None else check_classes(classes)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from truemix._typing import FloatArray, IntArray
+from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.calibration import CALIBRATORS
 from truemix.quantifiers.likelihood import LikelihoodQuantifier
 from truemix.validation import check_choice
@@ -46,12 +47,13 @@ class EMQ(LikelihoodQuantifier):
     >>> x = np.concatenate([rng.normal(-1, 1, 500), rng.normal(1, 1, 500)])
     >>> p = 1 / (1 + np.exp(-2 * x))
     >>> quantifier = EMQ().fit(np.column_stack([1 - p, p]), [0] * 500 + [1] * 500)
-    >>> batch = 1 / (1 + np.exp(-2 * np.concatenate([rng.normal(-1, 1, 900), rng.normal(1, 1, 100)])))
+    >>> x = np.concatenate([rng.normal(-1, 1, 900), rng.normal(1, 1, 100)])
+    >>> batch = 1 / (1 + np.exp(-2 * x))
     >>> quantifier.quantify(np.column_stack([1 - batch, batch]))
     EMQ: the mix of 1,000 items
     class  estimate  counted  reference
-    0        89.5 %   77.4 %     50.0 %
-    1        10.5 %   22.6 %     50.0 %
+    0        90.7 %   77.6 %     50.0 %
+    1         9.3 %   22.4 %     50.0 %
     """
 
     calibrator_: Any
@@ -69,6 +71,23 @@ class EMQ(LikelihoodQuantifier):
         self.calibrator_ = None
         if self.calibration is not None:
             self.calibrator_ = CALIBRATORS[self.calibration]().fit(posteriors, codes)
+
+    def _state(self) -> dict[str, AnyArray]:
+        learned = {} if self.calibrator_ is None else self.calibrator_.state()
+        calibrator = {f"calibrator_{name}": np.asarray(value) for name, value in learned.items()}
+        return {**super()._state(), **calibrator}
+
+    def _restore(self, state: Mapping[str, AnyArray]) -> None:
+        super()._restore(state)
+        self.calibrator_ = None
+        if self.calibration is not None:
+            prefix = "calibrator_"
+            learned = {
+                name.removeprefix(prefix): value
+                for name, value in state.items()
+                if name.startswith(prefix)
+            }
+            self.calibrator_ = CALIBRATORS[self.calibration].from_state(learned)
 
     def _evidence(self, posteriors: FloatArray) -> FloatArray:
         if self.calibrator_ is not None:

@@ -20,7 +20,7 @@ from sklearn.utils import _safe_indexing
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
 from truemix.tables import features_of, posteriors_of
-from truemix.validation import check_integer, check_labels, parameter_error, shown_list
+from truemix.validation import check_labels, parameter_error, shown_list
 
 
 class Scorer(Protocol):
@@ -96,10 +96,7 @@ def _folds(
     cv: Any, features: Any, codes: IntArray, classes: AnyArray
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield (train, test) rows such that each row is tested exactly once."""
-    if hasattr(cv, "split"):
-        splitter = cv
-    else:
-        n_folds = _check_cv(cv)
+    if isinstance(cv, int | np.integer):
         counts = np.bincount(codes, minlength=len(classes))
         if counts.min() < 2:
             label = classes[int(counts.argmin())].item()
@@ -110,8 +107,10 @@ def _folds(
             )
         # Shuffled, because files are often sorted; with a fixed seed, because a quantifier
         # without randomness should give the same answer twice.
-        n_folds = int(min(n_folds, counts.max()))
+        n_folds = int(min(cv, counts.max()))
         splitter = StratifiedKFold(n_folds, shuffle=True, random_state=0)
+    else:
+        splitter = cv
     tested = np.zeros(len(codes), dtype=np.intp)
     with warnings.catch_warnings():
         # A class with fewer items than folds is fine: two items are in different folds.
@@ -126,14 +125,6 @@ def _folds(
             f"The 'cv' splitter tests row {row} {tested[row]} times; expected each row in exactly "
             "one test fold."
         )
-
-
-def _check_cv(cv: Any) -> int:
-    if isinstance(cv, bool) or not isinstance(cv, int | np.integer) or cv < 2:
-        raise parameter_error(
-            "cv", "a whole number of folds of at least 2, or a scikit-learn splitter", cv
-        )
-    return check_integer(cv, "cv", minimum=2)
 
 
 def _check_trained_on(classifier: Any, classes: AnyArray) -> None:

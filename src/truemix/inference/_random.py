@@ -1,0 +1,149 @@
+"""Random numbers inside compiled code: a stream of its own for every sample.
+
+The generator is xoshiro256++ (Blackman and Vigna, 2019). Its state is an array that the caller
+owns, so that draws depend on the seed alone: not on threads, nor on numba's or NumPy's globals.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from truemix._typing import FloatArray
+
+State = npt.NDArray[np.uint64]
+
+# Smaller shares are not told apart from zero; what is returned is positive, so logs are finite.
+SMALLEST = 1e-300
+# Below this many trials a binomial is counted trial by trial.
+_FEW_TRIALS = 16
+# Where the rightmost of the 256 layers of the normal density ends, and the area of each layer.
+_TAIL, _AREA = 3.6541528853610088, 0.00492867323399
+
+
+def _layers() -> tuple[FloatArray, FloatArray]:
+    """Return the edges of the layers and the density there, for :func:`normal`."""
+    edge = np.zeros(257)
+    edge[0], edge[1] = _AREA / np.exp(-0.5 * _TAIL**2), _TAIL
+    for i in range(1, 255):
+        edge[i + 1] = np.sqrt(-2.0 * np.log(_AREA / edge[i] + np.exp(-0.5 * edge[i] ** 2)))
+    return edge, np.exp(-0.5 * edge**2)
+
+
+_EDGE, _HEIGHT = _layers()
+
+
+def seed_state(seed: np.random.SeedSequence) -> State:
+    """Return the state that a seed stands for."""
+    return seed.generate_state(4, np.uint64)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _bits(s: State) -> np.uint64:
+    total = s[0] + s[3]
+    result = ((total << np.uint64(23)) | (total >> np.uint64(41))) + s[0]
+    shifted = s[1] << np.uint64(17)
+    s[2] ^= s[0]
+    s[3] ^= s[1]
+    s[1] ^= s[2]
+    s[0] ^= s[3]
+    s[2] ^= shifted
+    s[3] = (s[3] << np.uint64(45)) | (s[3] >> np.uint64(19))
+    return result
+
+
+@njit(nogil=True, cache=True, inline="always")
+def uniform(s: State) -> float:
+    """Return a number of [0, 1)."""
+    return (_bits(s) >> np.uint64(11)) * 2.0**-53
+
+
+@njit(nogil=True, cache=True, inline="always")
+def log_uniform(s: State) -> float:
+    """Return the logarithm of a number of (0, 1]."""
+    return np.log(1.0 - uniform(s))
+
+
+@njit(nogil=True, cache=True)
+def normal(s: State) -> float:
+    """Return a standard normal number (Marsaglia and Tsang's ziggurat, 256 layers)."""
+    while True:
+        bits = _bits(s)
+        layer = np.int64(bits & np.uint64(255))
+        sign = 1.0 if bits & np.uint64(256) else -1.0
+        # The upper 53 bits: they share none with the layer and the sign.
+        x = (bits >> np.uint64(11)) * 2.0**-53 * _EDGE[layer]
+        if x < _EDGE[layer + 1]:
+            return sign * x
+        if layer == 0:
+            while True:
+                beyond = -log_uniform(s) / _TAIL
+                if -2.0 * log_uniform(s) > beyond * beyond:
+                    return sign * (_TAIL + beyond)
+        low, high = _HEIGHT[layer], _HEIGHT[layer + 1]
+        if low + uniform(s) * (high - low) < np.exp(-0.5 * x * x):
+            return sign * x
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def gamma(s: State, shape: float) -> float:
+    """Return a gamma number of scale 1, for a shape of at least 1 (Marsaglia and Tsang, 2000)."""
+    d = shape - 1.0 / 3.0
+    c = 1.0 / np.sqrt(9.0 * d)
+    while True:
+        x = normal(s)
+        v = 1.0 + c * x
+        if v > 0.0:
+            v = v * v * v
+            u = 1.0 - uniform(s)
+            x2 = x * x
+            if u < 1.0 - 0.0331 * x2 * x2 or np.log(u) < 0.5 * x2 + d * (1.0 - v + np.log(v)):
+                return d * v
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def dirichlet(s: State, shape: FloatArray, out: FloatArray) -> None:
+    """Write a Dirichlet number into ``out``; at least one shape must be 1 or more.
+
+    That one keeps the sum of the gammas away from zero, however small the others get. They are
+    drawn as logarithms: G(a) = G(a + 1) U^(1/a) would underflow long before a = 0.01.
+    """
+    total = 0.0
+    for k in range(len(shape)):
+        if shape[k] >= 1.0:
+            out[k] = gamma(s, shape[k])
+        else:
+            out[k] = np.exp(np.log(gamma(s, shape[k] + 1.0)) + log_uniform(s) / shape[k])
+        total += out[k]
+    for k in range(len(shape)):
+        out[k] = max(out[k] / total, SMALLEST)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def binomial(s: State, n: int, p: float) -> int:
+    """Return the successes in ``n`` trials of probability ``p``, in O(log n).
+
+    The middle one of n ordered uniforms is a beta number: where it falls tells on which side of
+    ``p`` half of the trials are, and the other half is a smaller problem of the same kind.
+    """
+    count = 0
+    while n > _FEW_TRIALS:
+        if p <= 0.0:
+            return count
+        if p >= 1.0:
+            return count + n
+        a = n // 2 + 1
+        left = gamma(s, float(a))
+        middle = left / (left + gamma(s, float(n + 1 - a)))
+        if middle <= p:
+            count += a
+            n -= a
+            p = (p - middle) / (1.0 - middle)
+        else:
+            n = a - 1
+            p /= middle
+    for _ in range(n):
+        if uniform(s) < p:
+            count += 1
+    return count

@@ -1,0 +1,399 @@
+"""Bags drawn from a labelled pool: how a quantifier is tuned, calibrated and judged.
+
+A protocol is a recipe. Given the labels of a pool it yields bags, and a bag is only the rows that
+were drawn and their *realised* prevalence, which is the truth a quantifier is compared with. What
+a bag holds depends on the seed, its number and the labels, and on nothing else: read the stream
+from the start, in part, or bag by bag in any number of processes, and bag 17 is the same.
+
+How a bag is drawn: the prevalence p is drawn (or taken from the grid), class k gets ``round(size *
+p[k])`` items, and what rounding leaves over is given out at random in proportion to p (what
+rounding overshoots is taken back in the same way, from classes that were rounded up). Within a
+class items are drawn with replacement.
+
+With ``replace=False`` no item occurs twice in a bag. Where the pool is too small for the drawn
+prevalence, the whole bag shrinks to the largest size at which the prevalence can be honoured,
+``min(pool_k / p_k)``: a smaller bag with the right mix rather than a full one with another mix.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import numbers
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.exceptions import InputError
+from truemix.validation import (
+    check_classes,
+    check_integer,
+    check_labels,
+    parameter_error,
+    shown_list,
+)
+
+__all__ = ["Bag", "DirichletBags", "GridBags", "NaturalBags", "Protocol"]
+
+# Grids up to this size are listed before the choice of `most`, larger ones are drawn from blindly.
+_LISTED_GRID = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class Bag:
+    """One bag of a pool.
+
+    Attributes
+    ----------
+    index : ndarray of int
+        Rows of the pool, grouped by class except for :class:`NaturalBags`.
+    prevalence : ndarray of shape (K,)
+        Share of each class among these rows.
+    """
+
+    index: IntArray
+    prevalence: FloatArray
+
+
+class _Pool:
+    """The rows of a pool by class."""
+
+    def __init__(self, y: Any, classes: Any) -> None:
+        labels = check_labels(y)
+        values, codes = np.unique(labels, return_inverse=True)
+        self.classes: AnyArray = values if classes is None else check_classes(classes)
+        place = {label: k for k, label in enumerate(self.classes.tolist())}
+        found = np.array([place.get(value, -1) for value in values.tolist()], dtype=np.intp)
+        self.codes: IntArray = found[codes]
+        if (self.codes < 0).any():
+            row = int(np.argmin(self.codes))
+            raise InputError(
+                f"The label {labels[row].item()!r} in row {row} of y is not one of the classes "
+                f"{shown_list(self.classes)}; expected only those. Add it to classes or leave the "
+                "row out."
+            )
+        self.sizes: IntArray = np.bincount(self.codes, minlength=len(self.classes))
+        self.starts: IntArray = np.cumsum(self.sizes) - self.sizes
+        self.rows: IntArray = np.argsort(self.codes, kind="stable")
+
+    def bag(self, index: IntArray) -> Bag:
+        counts = np.bincount(self.codes[index], minlength=len(self.classes))
+        return Bag(index, counts / len(index))
+
+    def draw(self, p: FloatArray, size: int, replace: bool, rng: np.random.Generator) -> Bag:
+        """Draw about ``size * p`` items of each class."""
+        if replace:
+            available = np.full(len(p), size)
+        else:
+            # A class without items limits nothing here; below it is an error if it is needed.
+            available = np.where(self.sizes > 0, np.minimum(self.sizes, size), size)
+            with np.errstate(divide="ignore", over="ignore"):
+                size = min(size, int((available / p).min()))
+        counts = _apportion(size, p, available, rng)
+        short = np.flatnonzero((counts > 0) & (self.sizes == 0))
+        if short.size:
+            raise InputError(
+                f"Class {self.classes[short[0]].item()!r} has no items in y, but a bag asks for "
+                f"{counts[short[0]]} of them; expected at least one item of each class with a "
+                "positive share. Add labelled items or leave the class out of classes."
+            )
+        if replace:
+            within = rng.integers(0, np.repeat(self.sizes, counts))
+        else:
+            drawn = np.flatnonzero(counts)
+            picks = [rng.choice(self.sizes[k], counts[k], replace=False) for k in drawn]
+            within = np.concatenate(picks)
+        return Bag(self.rows[np.repeat(self.starts, counts) + within], counts / size)
+
+
+def _apportion(size: int, p: FloatArray, available: IntArray, rng: np.random.Generator) -> IntArray:
+    """Return whole numbers near ``size * p`` that sum to ``size``, none above ``available``."""
+    counts = np.rint(size * p).astype(np.intp)
+    rest = size - int(counts.sum())
+    if rest < 0:
+        # Each class is rounded up by at most one half, so there are twice as many as needed.
+        rounded_up = np.flatnonzero(counts > size * p)
+        share = p[rounded_up] / p[rounded_up].sum()
+        counts[rng.choice(rounded_up, -rest, replace=False, p=share)] -= 1
+    while rest > 0:
+        share = np.where(counts < available, p, 0.0)
+        counts = np.minimum(counts + rng.multinomial(rest, share / share.sum()), available)
+        rest = size - int(counts.sum())
+    return counts
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What all protocols share: a seed per bag, and the bags in a row or one by one."""
+
+    def __post_init__(self) -> None:
+        check_integer(self._field("bag_size"), "bag_size", minimum=1)
+        if not isinstance(self._field("replace"), bool):
+            raise parameter_error("replace", "True or False", self._field("replace"))
+        if self._field("random_state") is None:
+            # Kept, so that this very stream can be read twice and is shown in the repr.
+            object.__setattr__(self, "random_state", np.random.SeedSequence().entropy)
+        check_integer(self._field("random_state"), "random_state", minimum=0)
+
+    def _field(self, name: str) -> Any:
+        return getattr(self, name)
+
+    def number_of_bags(self, n_classes: int) -> int:
+        """Return how many bags there are for a pool of ``n_classes`` classes."""
+        return int(self._field("n_bags"))
+
+    def bags(self, y: Any, classes: Any = None) -> Iterator[Bag]:
+        """Yield the bags in order.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Labels of the pool: strings, integers or booleans.
+        classes : sequence of labels, optional
+            Order of the classes in ``prevalence``; the sorted labels of ``y`` by default.
+
+        Yields
+        ------
+        Bag
+        """
+        pool = _Pool(y, classes)
+        prevalences = self._prevalences(len(pool.classes))
+        numbers = range(self.number_of_bags(len(pool.classes)))
+        return (self._draw(pool, prevalences, number) for number in numbers)
+
+    def bag(self, y: Any, number: int, classes: Any = None) -> Bag:
+        """Return one bag: ``bag(y, b)`` is what ``bags(y)`` yields in place ``b``.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Labels of the pool.
+        number : int
+            Which bag, counted from 0.
+        classes : sequence of labels, optional
+            As for :meth:`bags`.
+
+        Returns
+        -------
+        Bag
+        """
+        pool = _Pool(y, classes)
+        count = self.number_of_bags(len(pool.classes))
+        if check_integer(number, "number", minimum=0) >= count:
+            raise parameter_error("number", f"below the number of bags, {count}", number)
+        return self._draw(pool, self._prevalences(len(pool.classes)), number)
+
+    def _seed(self, *key: int) -> np.random.Generator:
+        seed = np.random.SeedSequence(self._field("random_state"), spawn_key=key)
+        return np.random.default_rng(seed)
+
+    def _prevalences(self, n_classes: int) -> FloatArray:
+        """Return what must be known before the first bag is drawn."""
+        raise NotImplementedError
+
+    def _draw(self, pool: _Pool, prevalences: FloatArray, number: int) -> Bag:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class DirichletBags(Protocol):
+    """Bags whose prevalence is drawn from a Dirichlet distribution (the paper's protocol).
+
+    Parameters
+    ----------
+    alpha : float or sequence of float, default 1.0
+        Parameter of the distribution, one for all classes or one per class. 1 covers the simplex
+        evenly, 0.1 its border, 10 its centre.
+    n_bags : int, default 500
+    bag_size : int, default 1000
+    random_state : int or None, default 0
+        ``None`` takes a fresh seed when the protocol is made, and keeps it.
+    replace : bool, default True
+        ``False``: no item twice in a bag, and smaller bags where the pool is small.
+
+    Examples
+    --------
+    >>> from truemix.protocols import DirichletBags
+    >>> y = ["ham"] * 80 + ["spam"] * 20
+    >>> for bag in DirichletBags(n_bags=3, bag_size=100).bags(y):
+    ...     print(len(bag.index), bag.prevalence)
+    100 [0.09 0.91]
+    100 [0.29 0.71]
+    100 [0.75 0.25]
+    """
+
+    alpha: float | Sequence[float] = 1.0
+    n_bags: int = 500
+    bag_size: int = 1000
+    random_state: int | None = 0
+    replace: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_integer(self.n_bags, "n_bags", minimum=1)
+        expected = "a positive number, or one for each class"
+        try:
+            alpha = np.asarray(self.alpha, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise parameter_error("alpha", expected, self.alpha) from None
+        usable = alpha.ndim <= 1 and alpha.size > 0 and np.isfinite(alpha).all()
+        if not usable or (alpha <= 0).any() or isinstance(self.alpha, bool | str):
+            raise parameter_error("alpha", expected, self.alpha)
+        if alpha.ndim:
+            # A tuple keeps the recipe comparable and hashable.
+            object.__setattr__(self, "alpha", tuple(alpha.tolist()))
+
+    def _prevalences(self, n_classes: int) -> FloatArray:
+        alpha = np.asarray(self.alpha, dtype=np.float64)
+        if alpha.ndim and len(alpha) != n_classes:
+            raise InputError(
+                f"The 'alpha' parameter holds {len(alpha)} numbers, but there are {n_classes} "
+                "classes; expected one number for all classes or one for each."
+            )
+        return np.broadcast_to(alpha, n_classes)
+
+    def _draw(self, pool: _Pool, prevalences: FloatArray, number: int) -> Bag:
+        rng = self._seed(number)
+        return pool.draw(rng.dirichlet(prevalences), self.bag_size, self.replace, rng)
+
+
+@dataclass(frozen=True)
+class NaturalBags(Protocol):
+    """Simple random samples of the pool: the mix varies only as sampling makes it vary.
+
+    Parameters
+    ----------
+    n_bags : int, default 500
+    bag_size : int, default 1000
+    random_state : int or None, default 0
+        ``None`` takes a fresh seed when the protocol is made, and keeps it.
+    replace : bool, default True
+        ``False``: no item twice in a bag, which then holds at most the whole pool.
+
+    Examples
+    --------
+    >>> from truemix.protocols import NaturalBags
+    >>> y = ["ham"] * 80 + ["spam"] * 20
+    >>> for bag in NaturalBags(n_bags=3, bag_size=100).bags(y):
+    ...     print(len(bag.index), bag.prevalence)
+    100 [0.83 0.17]
+    100 [0.85 0.15]
+    100 [0.85 0.15]
+    """
+
+    n_bags: int = 500
+    bag_size: int = 1000
+    random_state: int | None = 0
+    replace: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_integer(self.n_bags, "n_bags", minimum=1)
+
+    def _prevalences(self, n_classes: int) -> FloatArray:
+        return np.empty(0)
+
+    def _draw(self, pool: _Pool, prevalences: FloatArray, number: int) -> Bag:
+        n_items = len(pool.codes)
+        rng = self._seed(number)
+        if self.replace:
+            return pool.bag(rng.integers(0, n_items, self.bag_size))
+        return pool.bag(rng.choice(n_items, min(self.bag_size, n_items), replace=False))
+
+
+@dataclass(frozen=True)
+class GridBags(Protocol):
+    """Bags whose prevalences are the points of a regular grid on the simplex.
+
+    This is the artificial prevalence protocol (APP): every mix whose shares are multiples of
+    ``1 / (n_points - 1)``. There are ``comb(n_points + K - 2, K - 1)`` of them, 21 for two classes
+    but 10,626 for five and more than 10**13 for 26, so at most ``most`` are used: different ones,
+    each equally likely to be chosen.
+
+    Parameters
+    ----------
+    n_points : int, default 21
+        Points on each axis, 0 and 1 included: 21 means steps of 5 %.
+    repeats : int, default 1
+        Bags drawn at each point.
+    bag_size : int, default 1000
+    random_state : int or None, default 0
+        ``None`` takes a fresh seed when the protocol is made, and keeps it.
+    replace : bool, default True
+        ``False``: no item twice in a bag, and smaller bags where the pool is small.
+    most : int or None, default 5000
+        Largest number of grid points; ``None`` uses them all.
+
+    Examples
+    --------
+    >>> from truemix.protocols import GridBags
+    >>> y = ["ham"] * 80 + ["spam"] * 20
+    >>> for bag in GridBags(n_points=3, bag_size=100).bags(y):
+    ...     print(len(bag.index), bag.prevalence)
+    100 [0. 1.]
+    100 [0.5 0.5]
+    100 [1. 0.]
+    """
+
+    n_points: int = 21
+    repeats: int = 1
+    bag_size: int = 1000
+    random_state: int | None = 0
+    replace: bool = True
+    most: int | None = 5000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_integer(self.n_points, "n_points", minimum=2)
+        check_integer(self.repeats, "repeats", minimum=1)
+        if self.most is not None:
+            check_integer(self.most, "most", minimum=1)
+
+    def _grid_size(self, n_classes: int) -> int:
+        return math.comb(self.n_points + n_classes - 2, n_classes - 1)
+
+    def number_of_bags(self, n_classes: int) -> int:
+        """Return how many bags there are for a pool of ``n_classes`` classes.
+
+        Examples
+        --------
+        >>> from truemix.protocols import GridBags
+        >>> GridBags().number_of_bags(2), GridBags().number_of_bags(26)
+        (21, 5000)
+        """
+        size = self._grid_size(n_classes)
+        return self.repeats * (size if self.most is None else min(size, self.most))
+
+    def _prevalences(self, n_classes: int) -> FloatArray:
+        n_vectors = self.number_of_bags(n_classes) // self.repeats
+        size = self._grid_size(n_classes)
+        slots, n_bars = self.n_points + n_classes - 2, n_classes - 1
+        # The key has two parts, so that no bag shares this stream.
+        rng = self._seed(0, 0)
+        if n_vectors == size or size <= _LISTED_GRID:
+            every = itertools.chain.from_iterable(itertools.combinations(range(slots), n_bars))
+            bars = np.fromiter(every, np.intp, size * n_bars).reshape(size, n_bars)
+            if n_vectors < size:
+                bars = bars[np.sort(rng.choice(size, n_vectors, replace=False))]
+        else:
+            bars = _distinct_subsets(slots, n_bars, n_vectors, rng)
+        # Stars and bars: n_bars of the slots hold bars, and the stars between them are the shares.
+        edges = np.pad(bars, ((0, 0), (1, 1)), constant_values=((0, 0), (-1, slots)))
+        return np.asarray((np.diff(edges, axis=1) - 1) / (self.n_points - 1))
+
+    def _draw(self, pool: _Pool, prevalences: FloatArray, number: int) -> Bag:
+        p = prevalences[number // self.repeats]
+        return pool.draw(p, self.bag_size, self.replace, self._seed(number))
+
+
+def _distinct_subsets(n: int, k: int, count: int, rng: np.random.Generator) -> IntArray:
+    """Return ``count`` different sorted subsets of size k of range(n), each as likely as others."""
+    chosen: dict[tuple[int, ...], None] = {}
+    while len(chosen) < count:
+        keys = rng.random((count, n))
+        for subset in np.sort(np.argpartition(keys, k - 1, axis=1)[:, :k], axis=1).tolist():
+            chosen[tuple(subset)] = None
+    return np.array(list(chosen)[:count], dtype=np.intp)

@@ -1,0 +1,185 @@
+"""The input rules, sentence by sentence, as a user of any quantifier meets them."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.sparse import csr_array
+
+from truemix import CC, EMQ, InputError, InputNote, KDEy
+from truemix.validation import check_posteriors
+
+P = np.array([[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.1, 0.2, 0.7], [0.6, 0.2, 0.2]])
+Y = ["cat", "dog", "eel", "cat"]
+
+
+def changed(row, column, value):
+    table = P.copy()
+    table[row, column] = value
+    return table
+
+
+BAD_TABLES = {
+    "NaN": (changed(2, 1, np.nan), r"^Row 2, column 1 of X is nan; .* finite numbers\. Remove"),
+    "infinity": (changed(0, 2, np.inf), r"^Row 0, column 2 of X is inf; "),
+    "minus infinity": (changed(0, 2, -np.inf), r"^Row 0, column 2 of X is -inf; "),
+    "negative": (
+        changed(1, 0, -0.2),
+        r"^Row 1 of X sums to 0\.6 and holds -0\.2 in column 0: these look like logits or scores",
+    ),
+    "negative but summing to one": (
+        [[0.5, 0.6, -0.1]] * 4,
+        r"^Row 0 of X sums to 1 and holds -0\.1 in column 2: these look like logits or scores",
+    ),
+    "logits": (
+        np.log(P),
+        r"^Row 0 of X sums to -4\.8.* these look like logits or scores\. .* apply softmax",
+    ),
+    "percentages": (100 * P, r"^Row 0 of X sums to 100 .* these look like logits or scores"),
+    "off by a tenth": (1.1 * P, r"^Row 0 of X sums to 1\.1\. Posteriors must be .* sum to 1"),
+    "off by a little": (P * 1.002, r"^Row 0 of X sums to 1\.002\. .* \(within 0\.001\)\.$"),
+    "all zero": (changed(3, slice(None), 0), r"^Row 3 of X sums to 0\. "),
+    "too few columns": (
+        P[:, :2],
+        r"^X has 2 columns, but there are 3 classes; expected one column",
+    ),
+    "too many columns": (np.c_[P, 0 * P], r"^X has 6 columns, but there are 3 classes"),
+    "one dimension": (
+        P[0],
+        r"^X has 1 dimension; expected a table .* For a single item pass \[X\]",
+    ),
+    "three dimensions": (P[None], r"^X has 3 dimensions; expected a table"),
+    "a number": (0.5, r"^X has 0 dimensions; expected a table"),
+    "text": (P.astype(str), r"^X cannot be read as a table of numbers \(text or dates"),
+    "objects": (np.array([["a", 1, None]] * 4, dtype=object), r"^X cannot be read as a table of n"),
+    "ragged": ([[0.5, 0.5], [1.0]], r"^X cannot be read as a table of numbers .* same length"),
+    "complex": (P.astype(complex), r"^X cannot be read as a table of numbers \(complex"),
+    "dates": (np.full((4, 3), np.datetime64("2026-01-01")), r"^X cannot be read as a table of num"),
+    "missing in objects": (
+        P.astype(object) * [[1], [1], [np.nan], [1]],
+        r"^Row 2, column 0 of X is n",
+    ),
+    "sparse": (csr_array(P), r"^X is a sparse matrix, but posteriors are dense; pass X\.toarray"),
+    "no rows": (P[:0], r"^X has no rows; at least one item is needed"),
+    "other names": (
+        pd.DataFrame(P, columns=["cat", "dog", "fox"]),
+        r"^X has no column for class 'eel': its columns are 'cat', 'dog', 'fox', the classes are",
+    ),
+    "an extra column": (
+        pd.DataFrame(np.c_[P, P[:, 0]], columns=["cat", "dog", "eel", "id"]),
+        r"^X has a column 'id': its columns are .* drop others, or pass an array",
+    ),
+    "duplicate names": (
+        pd.DataFrame(np.c_[P, P[:, 0]], columns=["cat", "dog", "eel", "cat"]),
+        r"^X has more than one column named 'cat'",
+    ),
+    "missing in a frame": (
+        pl.DataFrame({"cat": [0.5, None], "dog": [0.25, 0.5], "eel": [0.25, 0.5]}),
+        r"^Row 1, column 0 of X is nan",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_TABLES)
+def test_bad_targets_get_one_clear_sentence(case):
+    table, sentence = BAD_TABLES[case]
+    fitted = KDEy().fit(P, Y)
+    with pytest.raises(InputError, match=sentence):
+        fitted.predict(table)
+
+
+# Not as references: their number of rows leaves no room for three classes.
+TOO_SHORT = {
+    "a number",
+    "one dimension",
+    "three dimensions",
+    "ragged",
+    "missing in a frame",
+    "no rows",
+}
+
+
+@pytest.mark.parametrize("case", sorted(set(BAD_TABLES) - TOO_SHORT))
+def test_bad_references_get_one_clear_sentence(case):
+    table, sentence = BAD_TABLES[case]
+    with pytest.raises(InputError, match=sentence):
+        EMQ().fit(table, Y)
+
+
+def test_an_empty_reference_is_refused():
+    with pytest.raises(InputError, match="y is empty; at least one labelled item per class"):
+        KDEy().fit(P[:0], [])
+
+
+BAD_LABELS = {
+    "another length": (Y[:3], "X has 4 rows, but y has 3 labels; expected one label per row"),
+    "None": (
+        ["cat", None, "eel", "cat"],
+        r"label in row 1 of y is missing \(1 in all\); .* Remove",
+    ),
+    "NaN": ([0.0, 1.0, np.nan, 2.0], "label in row 2 of y is missing"),
+    "pandas NA": (pd.array(["cat", "dog", pd.NA, "cat"], dtype="string"), "row 2 of y is missing"),
+    "polars null": (pl.Series([1, 2, None, 3]), "label in row 2 of y is missing"),
+    "no labels": (None, r"y is missing \(None\)"),
+    "one class only": (["cat"] * 4, "There is only one class, 'cat'; a mix needs at least two"),
+    "measurements": (
+        [0.5, 1.5, 2.5, 1.0],
+        "label in row 0 of y is 0.5; labels must be strings, whole",
+    ),
+    "infinity": ([np.inf, 1.0, 2.0, 1.0], "labels must be strings, whole"),
+    "mixed": (
+        np.array(["cat", 1, 2.5, "cat"], dtype=object),
+        "holds values of type float and int and",
+    ),
+    "dates": (pd.to_datetime(["2026-01-01"] * 4), "labels must be"),
+    "a table": (np.array([Y, Y]).T, "y has 2 dimensions; expected one label per item"),
+    "a frame of two columns": (pd.DataFrame({"a": Y, "b": Y}), "y is a table of 2 columns"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_LABELS)
+def test_bad_labels_get_one_clear_sentence(case):
+    labels, sentence = BAD_LABELS[case]
+    with pytest.raises(InputError, match=sentence):
+        KDEy().fit(P, labels)
+
+
+@pytest.mark.parametrize(
+    ("classes", "sentence"),
+    [
+        (["cat", "dog", "fox"], "label 'eel' in row 2 of y is not one of the classes 'cat', 'dog'"),
+        (["cat", "dog", "eel", "fox"], "Class 'fox' has no reference items in y; each class needs"),
+        (["cat", "cat", "eel"], "classes names 'cat' more than once"),
+        ([0, 1, 2], "y and classes are of different types"),
+        (["cat"], "There is only one class, 'cat'"),
+        ([], "classes is empty"),
+        (3, "classes has 0 dimensions"),
+    ],
+)
+def test_bad_classes_get_one_clear_sentence(classes, sentence):
+    with pytest.raises(InputError, match=sentence):
+        CC().fit(P, Y, classes=classes)
+
+
+def test_one_column_of_labels_in_a_frame_is_fine():
+    assert CC().fit(P, pd.DataFrame({"label": Y})).classes_.tolist() == ["cat", "dog", "eel"]
+
+
+def test_sums_within_rounding_are_repaired_silently():
+    np.testing.assert_allclose(check_posteriors(P * (1 + 9e-7)), P, atol=1e-15)
+
+
+def test_sums_within_a_thousandth_are_repaired_with_a_note():
+    with pytest.warns(InputNote, match=r"they sum to 1 only within 0.0001 \(row \d sums to 1.0001"):
+        np.testing.assert_allclose(check_posteriors(P * (1 + 1e-4)), P, atol=1e-15)
+
+
+def test_input_is_never_changed():
+    table = P * (1 + 5e-7)
+    kept = table.copy()
+    KDEy().fit(table, Y).predict(table)
+    np.testing.assert_array_equal(table, kept)
+
+
+def test_errors_are_value_errors():
+    assert issubclass(InputError, ValueError)
