@@ -120,7 +120,7 @@ BAD_LABELS = {
     "NaN": ([0.0, 1.0, np.nan, 2.0], "label in row 2 of y is missing"),
     "pandas NA": (pd.array(["cat", "dog", pd.NA, "cat"], dtype="string"), "row 2 of y is missing"),
     "polars null": (pl.Series([1, 2, None, 3]), "label in row 2 of y is missing"),
-    "no labels": (None, r"y is missing \(None\)"),
+    "no labels": (None, "fit requires y to be passed, but the target y is None"),
     "one class only": (["cat"] * 4, "There is only one class, 'cat'; a mix needs at least two"),
     "measurements": (
         [0.5, 1.5, 2.5, 1.0],

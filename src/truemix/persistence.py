@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 import zipfile
+import zlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +25,22 @@ from truemix.quantifiers.base import NotFittedError, Quantifier
 
 KIND = "truemix quantifier"
 FORMAT = 1
+# What zip, zlib, NumPy and JSON raise on bytes that are not what they should be.
+UNREADABLE = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def save(quantifier: Quantifier, path: str | os.PathLike[str]) -> None:
@@ -66,7 +85,7 @@ def save(quantifier: Quantifier, path: str | os.PathLike[str]) -> None:
         "quantifier": name,
         "parameters": _plain_parameters(quantifier),
     }
-    arrays = quantifier._state()
+    arrays: dict[str, Any] = quantifier._state()
     text = np.frombuffer(json.dumps(header, allow_nan=False).encode(), dtype=np.uint8)
     with atomic_write(path) as file:
         np.savez_compressed(file, header=text, **arrays)
@@ -96,14 +115,14 @@ def load(path: str | os.PathLike[str]) -> Quantifier:
     try:
         quantifier = kind(**header["parameters"])
         quantifier._restore(arrays)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (LookupError, TypeError, ValueError) as error:
         raise _damaged(path, error) from None
     return quantifier
 
 
 def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         header = json.loads(arrays.pop("header").tobytes())
         kind, version = header["kind"], header["format"]
@@ -113,9 +132,7 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, AnyAr
         raise InputError(f"{os.fspath(path)!r} is a folder; expected a file.") from None
     except PermissionError:
         raise InputError(f"The file {os.fspath(path)!r} may not be read.") from None
-    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise _damaged(path, error) from None
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, MemoryError) as error:
+    except UNREADABLE as error:
         raise _damaged(path, error) from None
     if kind != KIND:
         raise InputError(f"The file {os.fspath(path)!r} holds a {kind!r}; expected a {KIND}.")

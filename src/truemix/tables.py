@@ -69,7 +69,10 @@ def features_of(X: Any, name: str = "X") -> Any:
 def labels_of(y: Any, name: str = "y") -> AnyArray:
     """Return checked labels from a list, an array or a column of any data frame library."""
     if y is None:
-        raise InputError(f"{name} is missing (None); expected one label per reference item.")
+        raise InputError(
+            f"fit requires y to be passed, but the target {name} is None; expected one label per "
+            "reference item."
+        )
     frame = _as_frame(y)
     if frame is not None:
         if frame.shape[1] != 1:

@@ -227,8 +227,9 @@ def check_labels(values: Any, name: str = "y") -> AnyArray:
             )
         return np.asarray(array.astype(np.int64))
     if array.dtype.kind not in "USiub":
+        kind = "Complex data not supported: " if array.dtype.kind == "c" else ""
         raise InputError(
-            f"{name} holds values of type {array.dtype}; labels must be strings, whole numbers or "
+            f"{kind}{name} holds values of type {array.dtype}; labels must be strings, whole numbers or "
             "booleans."
         )
     return array

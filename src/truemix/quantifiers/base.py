@@ -19,6 +19,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
+from sklearn.utils import get_tags
 
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix._version import __version__
@@ -182,6 +183,15 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
                 for key, rows in zip(keys, members, strict=True)
             }
         )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        if self.classifier is not None:
+            features = get_tags(self.classifier).input_tags
+            tags.input_tags.sparse = features.sparse
+            tags.input_tags.allow_nan = features.allow_nan
+        return tags
 
     def _score(self, X: Any) -> FloatArray:
         if not hasattr(self, "classes_"):

@@ -132,10 +132,12 @@ class KDEy(LikelihoodQuantifier):
         super()._restore(state)
         self.bandwidth_ = check_bandwidth(state["bandwidth"].item())
         self.shrinkage_ = check_shrinkage(state["shrinkage"].item())
-        posteriors = check_posteriors(state["reference"], n_classes=len(self.classes_))
+        reference = state["reference"]
+        check_posteriors(reference, n_classes=len(self.classes_))
         codes = encode_labels(state["codes"], np.arange(len(self.classes_)))
-        check_same_length(len(posteriors), codes)
-        self._build(posteriors, codes)
+        check_same_length(len(reference), codes)
+        # As they were written, not as checked: normalising again would move the last digit.
+        self._build(reference.astype(np.float64, casting="safe"), codes)
 
     def _evidence(self, posteriors: FloatArray) -> FloatArray:
         matrix: FloatArray = self._densities.log_likelihood(posteriors)[0]
