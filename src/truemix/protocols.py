@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import itertools
 import math
-import numbers
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -125,25 +125,25 @@ def _apportion(size: int, p: FloatArray, available: IntArray, rng: np.random.Gen
     return counts
 
 
-@dataclass(frozen=True)
-class Protocol:
+class Protocol(ABC):
     """What all protocols share: a seed per bag, and the bags in a row or one by one."""
 
+    bag_size: int
+    random_state: int | None
+    replace: bool
+
     def __post_init__(self) -> None:
-        check_integer(self._field("bag_size"), "bag_size", minimum=1)
-        if not isinstance(self._field("replace"), bool):
-            raise parameter_error("replace", "True or False", self._field("replace"))
-        if self._field("random_state") is None:
+        check_integer(self.bag_size, "bag_size", minimum=1)
+        if not isinstance(self.replace, bool):
+            raise parameter_error("replace", "True or False", self.replace)
+        if self.random_state is None:
             # Kept, so that this very stream can be read twice and is shown in the repr.
             object.__setattr__(self, "random_state", np.random.SeedSequence().entropy)
-        check_integer(self._field("random_state"), "random_state", minimum=0)
+        check_integer(self.random_state, "random_state", minimum=0)
 
-    def _field(self, name: str) -> Any:
-        return getattr(self, name)
-
+    @abstractmethod
     def number_of_bags(self, n_classes: int) -> int:
         """Return how many bags there are for a pool of ``n_classes`` classes."""
-        return int(self._field("n_bags"))
 
     def bags(self, y: Any, classes: Any = None) -> Iterator[Bag]:
         """Yield the bags in order.
@@ -160,9 +160,9 @@ class Protocol:
         Bag
         """
         pool = _Pool(y, classes)
-        prevalences = self._prevalences(len(pool.classes))
-        numbers = range(self.number_of_bags(len(pool.classes)))
-        return (self._draw(pool, prevalences, number) for number in numbers)
+        shared = self._setup(len(pool.classes))
+        count = self.number_of_bags(len(pool.classes))
+        return (self._draw(pool, shared, number) for number in range(count))
 
     def bag(self, y: Any, number: int, classes: Any = None) -> Bag:
         """Return one bag: ``bag(y, b)`` is what ``bags(y)`` yields in place ``b``.
@@ -184,18 +184,18 @@ class Protocol:
         count = self.number_of_bags(len(pool.classes))
         if check_integer(number, "number", minimum=0) >= count:
             raise parameter_error("number", f"below the number of bags, {count}", number)
-        return self._draw(pool, self._prevalences(len(pool.classes)), number)
+        return self._draw(pool, self._setup(len(pool.classes)), number)
 
     def _seed(self, *key: int) -> np.random.Generator:
-        seed = np.random.SeedSequence(self._field("random_state"), spawn_key=key)
+        seed = np.random.SeedSequence(self.random_state, spawn_key=key)
         return np.random.default_rng(seed)
 
-    def _prevalences(self, n_classes: int) -> FloatArray:
-        """Return what must be known before the first bag is drawn."""
-        raise NotImplementedError
+    def _setup(self, n_classes: int) -> FloatArray:
+        """Return what all bags share and only the number of classes decides."""
+        return np.empty(0)
 
-    def _draw(self, pool: _Pool, prevalences: FloatArray, number: int) -> Bag:
-        raise NotImplementedError
+    @abstractmethod
+    def _draw(self, pool: _Pool, shared: FloatArray, number: int) -> Bag: ...
 
 
 @dataclass(frozen=True)
@@ -220,9 +220,9 @@ class DirichletBags(Protocol):
     >>> y = ["ham"] * 80 + ["spam"] * 20
     >>> for bag in DirichletBags(n_bags=3, bag_size=100).bags(y):
     ...     print(len(bag.index), bag.prevalence)
-    100 [0.09 0.91]
-    100 [0.29 0.71]
-    100 [0.75 0.25]
+    100 [0.81 0.19]
+    100 [0.68 0.32]
+    100 [0.93 0.07]
     """
 
     alpha: float | Sequence[float] = 1.0
@@ -246,7 +246,11 @@ class DirichletBags(Protocol):
             # A tuple keeps the recipe comparable and hashable.
             object.__setattr__(self, "alpha", tuple(alpha.tolist()))
 
-    def _prevalences(self, n_classes: int) -> FloatArray:
+    def number_of_bags(self, n_classes: int) -> int:
+        """Return how many bags there are, whatever the number of classes."""
+        return self.n_bags
+
+    def _setup(self, n_classes: int) -> FloatArray:
         alpha = np.asarray(self.alpha, dtype=np.float64)
         if alpha.ndim and len(alpha) != n_classes:
             raise InputError(
@@ -255,9 +259,9 @@ class DirichletBags(Protocol):
             )
         return np.broadcast_to(alpha, n_classes)
 
-    def _draw(self, pool: _Pool, prevalences: FloatArray, number: int) -> Bag:
+    def _draw(self, pool: _Pool, shared: FloatArray, number: int) -> Bag:
         rng = self._seed(number)
-        return pool.draw(rng.dirichlet(prevalences), self.bag_size, self.replace, rng)
+        return pool.draw(rng.dirichlet(shared), self.bag_size, self.replace, rng)
 
 
 @dataclass(frozen=True)
@@ -279,9 +283,9 @@ class NaturalBags(Protocol):
     >>> y = ["ham"] * 80 + ["spam"] * 20
     >>> for bag in NaturalBags(n_bags=3, bag_size=100).bags(y):
     ...     print(len(bag.index), bag.prevalence)
-    100 [0.83 0.17]
-    100 [0.85 0.15]
-    100 [0.85 0.15]
+    100 [0.77 0.23]
+    100 [0.8 0.2]
+    100 [0.72 0.28]
     """
 
     n_bags: int = 500
@@ -293,10 +297,11 @@ class NaturalBags(Protocol):
         super().__post_init__()
         check_integer(self.n_bags, "n_bags", minimum=1)
 
-    def _prevalences(self, n_classes: int) -> FloatArray:
-        return np.empty(0)
+    def number_of_bags(self, n_classes: int) -> int:
+        """Return how many bags there are, whatever the number of classes."""
+        return self.n_bags
 
-    def _draw(self, pool: _Pool, prevalences: FloatArray, number: int) -> Bag:
+    def _draw(self, pool: _Pool, shared: FloatArray, number: int) -> Bag:
         n_items = len(pool.codes)
         rng = self._seed(number)
         if self.replace:
@@ -324,8 +329,8 @@ class GridBags(Protocol):
         ``None`` takes a fresh seed when the protocol is made, and keeps it.
     replace : bool, default True
         ``False``: no item twice in a bag, and smaller bags where the pool is small.
-    most : int or None, default 5000
-        Largest number of grid points; ``None`` uses them all.
+    most : int, default 5000
+        Largest number of grid points.
 
     Examples
     --------
@@ -343,14 +348,13 @@ class GridBags(Protocol):
     bag_size: int = 1000
     random_state: int | None = 0
     replace: bool = True
-    most: int | None = 5000
+    most: int = 5000
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_integer(self.n_points, "n_points", minimum=2)
         check_integer(self.repeats, "repeats", minimum=1)
-        if self.most is not None:
-            check_integer(self.most, "most", minimum=1)
+        check_integer(self.most, "most", minimum=1)
 
     def _grid_size(self, n_classes: int) -> int:
         return math.comb(self.n_points + n_classes - 2, n_classes - 1)
@@ -364,12 +368,11 @@ class GridBags(Protocol):
         >>> GridBags().number_of_bags(2), GridBags().number_of_bags(26)
         (21, 5000)
         """
-        size = self._grid_size(n_classes)
-        return self.repeats * (size if self.most is None else min(size, self.most))
+        return self.repeats * min(self._grid_size(n_classes), self.most)
 
-    def _prevalences(self, n_classes: int) -> FloatArray:
-        n_vectors = self.number_of_bags(n_classes) // self.repeats
+    def _setup(self, n_classes: int) -> FloatArray:
         size = self._grid_size(n_classes)
+        n_vectors = min(size, self.most)
         slots, n_bars = self.n_points + n_classes - 2, n_classes - 1
         # The key has two parts, so that no bag shares this stream.
         rng = self._seed(0, 0)
@@ -384,8 +387,8 @@ class GridBags(Protocol):
         edges = np.pad(bars, ((0, 0), (1, 1)), constant_values=((0, 0), (-1, slots)))
         return np.asarray((np.diff(edges, axis=1) - 1) / (self.n_points - 1))
 
-    def _draw(self, pool: _Pool, prevalences: FloatArray, number: int) -> Bag:
-        p = prevalences[number // self.repeats]
+    def _draw(self, pool: _Pool, shared: FloatArray, number: int) -> Bag:
+        p = shared[number // self.repeats]
         return pool.draw(p, self.bag_size, self.replace, self._seed(number))
 
 
@@ -393,7 +396,7 @@ def _distinct_subsets(n: int, k: int, count: int, rng: np.random.Generator) -> I
     """Return ``count`` different sorted subsets of size k of range(n), each as likely as others."""
     chosen: dict[tuple[int, ...], None] = {}
     while len(chosen) < count:
-        keys = rng.random((count, n))
+        keys = rng.random((4096, n))
         for subset in np.sort(np.argpartition(keys, k - 1, axis=1)[:, :k], axis=1).tolist():
             chosen[tuple(subset)] = None
     return np.array(list(chosen)[:count], dtype=np.intp)
