@@ -229,8 +229,8 @@ def check_labels(values: Any, name: str = "y") -> AnyArray:
     if array.dtype.kind not in "USiub":
         kind = "Complex data not supported: " if array.dtype.kind == "c" else ""
         raise InputError(
-            f"{kind}{name} holds values of type {array.dtype}; labels must be strings, whole numbers or "
-            "booleans."
+            f"{kind}{name} holds values of type {array.dtype}; labels must be strings, whole "
+            "numbers or booleans."
         )
     return array
 

@@ -16,8 +16,8 @@ from truemix import ACC, CC, EMQ, PCC, KDEy
 ONE_VECTOR_PER_BATCH = {
     "check_methods_subset_invariance": "predict describes the batch, not its items one by one",
     "check_methods_sample_order_invariance": "predict returns one share per class, not per item",
-    "check_estimator_sparse_array": "expects one prediction per row; test_base has sparse features",
-    "check_estimator_sparse_matrix": "expects one prediction per row; test_base has sparse features",
+    "check_estimator_sparse_array": "expects one prediction per row; test_base covers sparse",
+    "check_estimator_sparse_matrix": "expects one prediction per row; test_base covers sparse",
 }
 # Posteriors are needed as X without a classifier, and the checks bring features.
 WITH_CLASSIFIER = [

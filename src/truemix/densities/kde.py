@@ -78,7 +78,7 @@ def kde_log_likelihood(
     >>> reference = [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.2, 0.8]]
     >>> labels = ["ham", "ham", "spam", "spam"]
     >>> kde_log_likelihood(reference, labels, [[0.9, 0.1]], bandwidth=0.5).round(2)
-    array([[ -0.74, -10.38]])
+    array([[ -0.73, -10.39]])
     """
     # The compiled loops bring numba along: not before they are needed.
     from truemix.densities.class_densities import ClassDensities

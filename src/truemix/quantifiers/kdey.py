@@ -22,9 +22,11 @@ from truemix.validation import (
 if TYPE_CHECKING:
     from truemix.densities.class_densities import ClassDensities
 
-# What "auto" stands for, by kernel.
-AUTO_BANDWIDTH = {"aitchison": 0.17, "ilr": 0.17, "gaussian": 0.05}
-AUTO_SHRINKAGE = {"aitchison": 0.5, "ilr": 0.5, "gaussian": 0.0}
+# What "auto" stands for: the best fixed choice over a dozen tabular data sets. Log-ratio distances
+# grow with the number of classes, and the bandwidth with them.
+AUTO_BANDWIDTH_PER_CLASS = 0.07
+AUTO_SHRINKAGE = 0.05
+AUTO_GAUSSIAN_BANDWIDTH = 0.05
 
 
 class KDEy(LikelihoodQuantifier):
@@ -46,10 +48,11 @@ class KDEy(LikelihoodQuantifier):
     kernel : {"aitchison", "ilr", "gaussian"}
         Coordinates in which the kernel is Gaussian.
     bandwidth : "auto" or float
-        Its standard deviation. ``"auto"`` is 0.17 for the log-ratio kernels, 0.05 for the Gaussian.
+        Its standard deviation. ``"auto"`` is 0.07 times the number of classes for the log-ratio
+        kernels, 0.05 for the Gaussian.
     shrinkage : "auto" or float
         How far posteriors are moved towards the barycentre first, at least 0 and below 1.
-        ``"auto"`` is 0.5 for the log-ratio kernels, 0 for the Gaussian.
+        ``"auto"`` is 0.05 for the log-ratio kernels, 0 for the Gaussian.
 
     Attributes
     ----------
@@ -74,8 +77,8 @@ class KDEy(LikelihoodQuantifier):
     >>> quantifier.quantify(np.column_stack([1 - batch, batch]))
     KDEy: the mix of 1,000 items
     class  estimate  counted  reference
-    ham      90.4 %   75.6 %     50.0 %
-    spam      9.6 %   24.4 %     50.0 %
+    ham      89.9 %   75.6 %     50.0 %
+    spam     10.1 %   24.4 %     50.0 %
     """
 
     bandwidth_: float
@@ -105,10 +108,12 @@ class KDEy(LikelihoodQuantifier):
             check_shrinkage(self.shrinkage)
 
     def _learn(self, posteriors: FloatArray, codes: IntArray) -> None:
-        auto = self.bandwidth == "auto"
-        self.bandwidth_ = AUTO_BANDWIDTH[self.kernel] if auto else float(self.bandwidth)
-        auto = self.shrinkage == "auto"
-        self.shrinkage_ = AUTO_SHRINKAGE[self.kernel] if auto else float(self.shrinkage)
+        if self.kernel == "gaussian":
+            bandwidth, shrinkage = AUTO_GAUSSIAN_BANDWIDTH, 0.0
+        else:
+            bandwidth, shrinkage = AUTO_BANDWIDTH_PER_CLASS * posteriors.shape[1], AUTO_SHRINKAGE
+        self.bandwidth_ = bandwidth if self.bandwidth == "auto" else float(self.bandwidth)
+        self.shrinkage_ = shrinkage if self.shrinkage == "auto" else float(self.shrinkage)
         self._build(posteriors, codes)
 
     def _build(self, posteriors: FloatArray, codes: IntArray) -> None:
