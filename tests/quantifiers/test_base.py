@@ -19,7 +19,15 @@ from sklearn.svm import LinearSVC
 from support import posteriors
 from truemix import ACC, CC, EMQ, PCC, InputError, InputNote, KDEy, NotFittedError
 
-POINT_METHODS = [CC(), PCC(), ACC(), EMQ(), EMQ(calibration="bcts"), KDEy(), KDEy(kernel="ilr")]
+POINT_METHODS = [
+    CC(),
+    PCC(),
+    ACC(),
+    EMQ(),
+    EMQ(calibration="bcts"),
+    KDEy(bandwidth=0.3, shrinkage=0.05),
+    KDEy(kernel="ilr", bandwidth=0.3, shrinkage=0.05),
+]
 every_method = pytest.mark.parametrize("quantifier", POINT_METHODS, ids=repr)
 
 

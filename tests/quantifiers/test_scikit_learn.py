@@ -25,8 +25,8 @@ WITH_CLASSIFIER = [
     PCC(classifier=LogisticRegression()),
     ACC(classifier=LogisticRegression()),
     EMQ(classifier=make_pipeline(StandardScaler(), LogisticRegression()), calibration="bcts"),
-    KDEy(classifier=RandomForestClassifier(10, random_state=0)),
-    KDEy(classifier=LogisticRegression(), kernel="gaussian"),
+    KDEy(classifier=RandomForestClassifier(10, random_state=0), bandwidth=0.3, shrinkage=0.1),
+    KDEy(classifier=LogisticRegression(), kernel="gaussian", bandwidth=0.1),
 ]
 
 

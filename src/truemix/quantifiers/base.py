@@ -23,7 +23,7 @@ from sklearn.utils import get_tags
 
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix._version import __version__
-from truemix.estimate import Estimate, EstimateSet
+from truemix.estimates import Estimate, EstimateSet
 from truemix.quantifiers.scoring import GivenPosteriors, Scorer, score_references
 from truemix.tables import column_names, groups_of, labels_of
 from truemix.validation import (

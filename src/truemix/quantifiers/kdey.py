@@ -9,6 +9,7 @@ import numpy as np
 
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.densities import KERNELS
+from truemix.quantifiers.automatic import BANDWIDTHS, SHRINKAGES, choose_smoothing
 from truemix.quantifiers.likelihood import LikelihoodQuantifier
 from truemix.validation import (
     check_bandwidth,
@@ -21,12 +22,6 @@ from truemix.validation import (
 
 if TYPE_CHECKING:
     from truemix.densities.class_densities import ClassDensities
-
-# What "auto" stands for: the best fixed choice over a dozen tabular data sets. Log-ratio distances
-# grow with the number of classes, and the bandwidth with them.
-AUTO_BANDWIDTH_PER_CLASS = 0.07
-AUTO_SHRINKAGE = 0.05
-AUTO_GAUSSIAN_BANDWIDTH = 0.05
 
 
 class KDEy(LikelihoodQuantifier):
@@ -48,11 +43,11 @@ class KDEy(LikelihoodQuantifier):
     kernel : {"aitchison", "ilr", "gaussian"}
         Coordinates in which the kernel is Gaussian.
     bandwidth : "auto" or float
-        Its standard deviation. ``"auto"`` is 0.07 times the number of classes for the log-ratio
-        kernels, 0.05 for the Gaussian.
+        Its standard deviation.
     shrinkage : "auto" or float
         How far posteriors are moved towards the barycentre first, at least 0 and below 1.
-        ``"auto"`` is 0.05 for the log-ratio kernels, 0 for the Gaussian.
+        ``"auto"`` (for either) takes the value from the paper's grid with the smallest error on
+        bags of reference items, each item judged by the other folds; see ``selection_``.
 
     Attributes
     ----------
@@ -62,6 +57,9 @@ class KDEy(LikelihoodQuantifier):
         Shares in the reference.
     bandwidth_, shrinkage_ : float
         The values in use.
+    selection_ : list of dict
+        If something was chosen automatically: the choice and the runners-up, each with its
+        bandwidth, shrinkage and mean absolute error on the bags.
 
     Examples
     --------
@@ -83,6 +81,7 @@ class KDEy(LikelihoodQuantifier):
 
     bandwidth_: float
     shrinkage_: float
+    selection_: list[dict[str, float]]
     _densities: ClassDensities
 
     def __init__(
@@ -108,12 +107,17 @@ class KDEy(LikelihoodQuantifier):
             check_shrinkage(self.shrinkage)
 
     def _learn(self, posteriors: FloatArray, codes: IntArray) -> None:
-        if self.kernel == "gaussian":
-            bandwidth, shrinkage = AUTO_GAUSSIAN_BANDWIDTH, 0.0
-        else:
-            bandwidth, shrinkage = AUTO_BANDWIDTH_PER_CLASS * posteriors.shape[1], AUTO_SHRINKAGE
-        self.bandwidth_ = bandwidth if self.bandwidth == "auto" else float(self.bandwidth)
-        self.shrinkage_ = shrinkage if self.shrinkage == "auto" else float(self.shrinkage)
+        bandwidths, shrinkages = BANDWIDTHS[self.kernel], SHRINKAGES[self.kernel]
+        if self.bandwidth != "auto":
+            bandwidths = np.array([float(self.bandwidth)])
+        if self.shrinkage != "auto":
+            shrinkages = (float(self.shrinkage),)
+        self.selection_ = []
+        self.bandwidth_, self.shrinkage_ = float(bandwidths[0]), shrinkages[0]
+        if len(bandwidths) * len(shrinkages) > 1:
+            choice = choose_smoothing(posteriors, codes, self.kernel, bandwidths, shrinkages)
+            self.bandwidth_, self.shrinkage_ = choice.bandwidth, choice.shrinkage
+            self.selection_ = choice.best
         self._build(posteriors, codes)
 
     def _build(self, posteriors: FloatArray, codes: IntArray) -> None:
@@ -129,6 +133,7 @@ class KDEy(LikelihoodQuantifier):
             **super()._state(),
             "bandwidth": np.array(self.bandwidth_),
             "shrinkage": np.array(self.shrinkage_),
+            "selection": np.array([list(row.values()) for row in self.selection_]),
             "reference": self._densities.reference,
             "codes": self._densities.codes,
         }
@@ -137,6 +142,10 @@ class KDEy(LikelihoodQuantifier):
         super()._restore(state)
         self.bandwidth_ = check_bandwidth(state["bandwidth"].item())
         self.shrinkage_ = check_shrinkage(state["shrinkage"].item())
+        names = ("bandwidth", "shrinkage", "absolute_error")
+        self.selection_ = [
+            dict(zip(names, row, strict=True)) for row in state["selection"].tolist()
+        ]
         reference = state["reference"]
         check_posteriors(reference, n_classes=len(self.classes_))
         codes = encode_labels(state["codes"], np.arange(len(self.classes_)))
@@ -149,4 +158,5 @@ class KDEy(LikelihoodQuantifier):
         return matrix
 
     def _resolved(self) -> dict[str, Any]:
-        return {"bandwidth": self.bandwidth_, "shrinkage": self.shrinkage_}
+        chosen = {"selection": self.selection_} if self.selection_ else {}
+        return {"bandwidth": self.bandwidth_, "shrinkage": self.shrinkage_, **chosen}
