@@ -12,16 +12,31 @@ from truemix._version import __version__
 
 if TYPE_CHECKING:
     from truemix import calibration, densities, inference, metrics, protocols, simplex
-    from truemix.estimate import Estimate, EstimateSet
+    from truemix.estimates import Estimate, EstimateSet
     from truemix.exceptions import InputError, InputNote
     from truemix.persistence import load, save
-    from truemix.quantifiers import ACC, CC, EMQ, PCC, KDEy, NotFittedError
+    from truemix.quantifiers import (
+        ACC,
+        CC,
+        EMQ,
+        PCC,
+        BayesianACC,
+        BayesianEMQ,
+        BayesianKDEy,
+        Bootstrap,
+        KDEy,
+        NotFittedError,
+    )
 
 __all__ = [
     "ACC",
     "CC",
     "EMQ",
     "PCC",
+    "BayesianACC",
+    "BayesianEMQ",
+    "BayesianKDEy",
+    "Bootstrap",
     "Estimate",
     "EstimateSet",
     "InputError",
@@ -39,29 +54,25 @@ __all__ = [
     "simplex",
 ]
 
+# Where names that are not modules themselves come from; the rest are quantifiers.
 _HOME = {
-    "ACC": "truemix.quantifiers",
-    "CC": "truemix.quantifiers",
-    "EMQ": "truemix.quantifiers",
-    "PCC": "truemix.quantifiers",
-    "load": "truemix.persistence",
-    "save": "truemix.persistence",
-    "Estimate": "truemix.estimate",
-    "EstimateSet": "truemix.estimate",
+    "Estimate": "truemix.estimates",
+    "EstimateSet": "truemix.estimates",
     "InputError": "truemix.exceptions",
     "InputNote": "truemix.exceptions",
-    "KDEy": "truemix.quantifiers",
-    "NotFittedError": "truemix.quantifiers",
+    "load": "truemix.persistence",
+    "save": "truemix.persistence",
 }
+_MODULES = {"calibration", "densities", "inference", "metrics", "protocols", "simplex"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(import_module(_HOME[name]), name)
-    elif name in __all__:
+    if name not in __all__:
+        raise AttributeError(f"module 'truemix' has no attribute {name!r}")
+    if name in _MODULES:
         value = import_module(f"truemix.{name}")
     else:
-        raise AttributeError(f"module 'truemix' has no attribute {name!r}")
+        value = getattr(import_module(_HOME.get(name, "truemix.quantifiers")), name)
     globals()[name] = value
     return value
 

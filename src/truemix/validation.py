@@ -71,6 +71,13 @@ def check_shrinkage(value: object, name: str = "shrinkage") -> float:
     return float(cast(float, value))
 
 
+def check_positive(value: object, name: str) -> float:
+    """Return ``value`` as a positive, finite float."""
+    if not _is_number(value) or not 0 < cast(float, value) < np.inf:
+        raise parameter_error(name, "a positive number", value)
+    return float(cast(float, value))
+
+
 def check_bandwidth(value: object, name: str = "bandwidth") -> float:
     """Return ``value`` as a positive float whose square neither vanishes nor overflows."""
     if not _is_number(value) or not 1e-100 < cast(float, value) < 1e100:

@@ -41,10 +41,17 @@ class NotFittedError(SklearnNotFittedError):
 
 @dataclass(frozen=True)
 class Inference:
-    """What inference says about one batch."""
+    """What inference says about one batch.
+
+    ``draws`` are of the estimand that was asked for, ``other_draws`` of the other one; ``settings``
+    holds what was resolved only now, such as a seed.
+    """
 
     prevalence: FloatArray
     diagnostics: dict[str, Any] = field(default_factory=dict)
+    draws: FloatArray | None = None
+    other_draws: FloatArray | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
 
 
 class Quantifier(BaseEstimator, metaclass=ABCMeta):
@@ -75,6 +82,14 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
     @abstractmethod
     def _infer(self, evidence: FloatArray) -> Inference:
         """Return the mix that follows from the rows of evidence."""
+
+    def _infer_bags(self, evidence: FloatArray, bags: list[IntArray]) -> list[Inference]:
+        """Return the mix of each bag of rows, the same as one by one."""
+        return [self._infer(evidence[rows]) for rows in bags]
+
+    def _mixes(self, evidence: FloatArray, bags: list[IntArray]) -> FloatArray:
+        """Return only the mixes of many bags, ``(n_bags, K)``."""
+        return np.array([inference.prevalence for inference in self._infer_bags(evidence, bags)])
 
     def _resolved(self) -> dict[str, Any]:
         """Return parameters as they were used, where they differ from how they were given."""
@@ -157,7 +172,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         Estimate
         """
         posteriors = self._score(X)
-        return self._estimate(posteriors, self._evidence(posteriors))
+        return self._estimate(posteriors, self._infer(self._evidence(posteriors)))
 
     def quantify_by(self, X: Any, groups: Any) -> EstimateSet:
         """Estimate the mix of each group of items (week, region, …), scoring each item once.
@@ -176,11 +191,11 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         """
         posteriors = self._score(X)
         keys, members = groups_of(groups, len(posteriors))
-        evidence = self._evidence(posteriors)
+        inferences = self._infer_bags(self._evidence(posteriors), members)
         return EstimateSet(
             {
-                key: self._estimate(posteriors[rows], evidence[rows])
-                for key, rows in zip(keys, members, strict=True)
+                key: self._estimate(posteriors[rows], inference)
+                for key, rows, inference in zip(keys, members, inferences, strict=True)
             }
         )
 
@@ -201,8 +216,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             )
         return self._scorer(X)
 
-    def _estimate(self, posteriors: FloatArray, evidence: FloatArray) -> Estimate:
-        inference = self._infer(evidence)
+    def _estimate(self, posteriors: FloatArray, inference: Inference) -> Estimate:
         decided = np.bincount(posteriors.argmax(axis=1), minlength=len(self.classes_))
         return Estimate(
             classes=self.classes_,
@@ -211,8 +225,11 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             train_prevalence=self.train_prevalence_,
             n_items=len(posteriors),
             method=type(self).__name__,
-            settings=self._settings(),
+            settings={**self._settings(), **inference.settings},
             diagnostics=inference.diagnostics,
+            estimand=getattr(self, "estimand", "batch"),
+            draws=inference.draws,
+            other_draws=inference.other_draws,
         )
 
     def _settings(self) -> dict[str, Any]:
@@ -236,6 +253,10 @@ def _plain(value: Any) -> Any:
     """Return a parameter as something that can be printed and written to JSON."""
     if value is None or isinstance(value, str | int | float | bool):
         return value
-    if isinstance(value, np.generic):
-        return value.item()
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
     return repr(value)

@@ -6,11 +6,30 @@ from typing import Any
 
 import numpy as np
 
-from truemix._typing import FloatArray
+from truemix._threads import row_blocks
+from truemix._typing import FloatArray, IntArray
 from truemix.quantifiers.base import Inference, Quantifier
 
+COUNTS_BYTES = 32 << 20
 
-class CC(Quantifier):
+
+class _Mean(Quantifier):
+    """The mix is the mean of the items' evidence."""
+
+    def _infer(self, evidence: FloatArray) -> Inference:
+        return Inference(evidence.mean(axis=0))
+
+    def _mixes(self, evidence: FloatArray, bags: list[IntArray]) -> FloatArray:
+        # As a product with the counts of each row in each bag, a block of bags at a time.
+        n_items = len(evidence)
+        mixes = np.empty((len(bags), evidence.shape[1]))
+        for block in row_blocks(len(bags), max(1, COUNTS_BYTES // (8 * n_items))):
+            counts = np.array([np.bincount(rows, minlength=n_items) for rows in bags[block]])
+            mixes[block] = counts @ evidence / counts.sum(axis=1, keepdims=True)
+        return mixes
+
+
+class CC(_Mean):
     """Classify and count: the share of items that are put into each class.
 
     Biased as soon as the mix differs from the training mix; the number that the other methods
@@ -41,11 +60,8 @@ class CC(Quantifier):
     def _evidence(self, posteriors: FloatArray) -> FloatArray:
         return decisions(posteriors)
 
-    def _infer(self, evidence: FloatArray) -> Inference:
-        return Inference(evidence.mean(axis=0))
 
-
-class PCC(Quantifier):
+class PCC(_Mean):
     """Probabilistic classify and count: the mean posterior.
 
     Biased towards the training mix, even more than :class:`CC`; unbiased for calibrated posteriors
@@ -72,9 +88,6 @@ class PCC(Quantifier):
 
     def _evidence(self, posteriors: FloatArray) -> FloatArray:
         return posteriors
-
-    def _infer(self, evidence: FloatArray) -> Inference:
-        return Inference(evidence.mean(axis=0))
 
 
 def decisions(posteriors: FloatArray) -> FloatArray:

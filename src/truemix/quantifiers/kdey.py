@@ -75,8 +75,8 @@ class KDEy(LikelihoodQuantifier):
     >>> quantifier.quantify(np.column_stack([1 - batch, batch]))
     KDEy: the mix of 1,000 items
     class  estimate  counted  reference
-    ham      89.9 %   75.6 %     50.0 %
-    spam     10.1 %   24.4 %     50.0 %
+    ham      89.4 %   75.6 %     50.0 %
+    spam     10.6 %   24.4 %     50.0 %
     """
 
     bandwidth_: float

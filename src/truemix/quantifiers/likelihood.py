@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from truemix._typing import FloatArray
-from truemix.inference import maximize_mixture
+from truemix._typing import FloatArray, IntArray
+from truemix.inference import MixtureFit, maximize_mixture, maximize_mixtures
 from truemix.quantifiers.base import Inference, Quantifier
 
 
@@ -11,8 +11,14 @@ class LikelihoodQuantifier(Quantifier):
     """A model of the items given the class, and the mix that makes the batch most likely."""
 
     def _infer(self, evidence: FloatArray) -> Inference:
-        fit = maximize_mixture(evidence)
-        return Inference(
-            fit.prevalence,
-            {"converged": fit.converged, "gap": fit.gap, "iterations": fit.iterations},
-        )
+        return _inference(maximize_mixture(evidence))
+
+    def _infer_bags(self, evidence: FloatArray, bags: list[IntArray]) -> list[Inference]:
+        return [_inference(fit) for fit in maximize_mixtures(evidence, bags)]
+
+
+def _inference(fit: MixtureFit) -> Inference:
+    return Inference(
+        fit.prevalence,
+        {"converged": fit.converged, "gap": fit.gap, "iterations": fit.iterations},
+    )

@@ -1,0 +1,148 @@
+"""What the Bayesian quantifiers share: the prior, the seed and the two estimands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from truemix._typing import AnyArray, FloatArray, IntArray, Seed
+from truemix.exceptions import InputError
+from truemix.inference import MixtureSample, sample_mixture, sample_mixtures
+from truemix.inference.sampling import SAMPLERS
+from truemix.quantifiers.base import Inference, Quantifier
+from truemix.validation import (
+    check_choice,
+    check_integer,
+    check_positive,
+    parameter_error,
+    shown_list,
+)
+
+ESTIMANDS = ("batch", "population")
+
+
+class BayesianMixin(Quantifier):
+    """Draw from the posterior of the mix where the point method would maximise."""
+
+    prior: Any
+    temperature: Any
+    draws: Any
+    warmup: Any
+    sampler: Any
+    random_state: Any
+    estimand: Any
+    _fixed_prior: FloatArray | None
+    _samplers = SAMPLERS
+
+    def _infer(self, evidence: FloatArray) -> Inference:
+        return self._infer_bags(evidence, [np.arange(len(evidence))])[0]
+
+    def _infer_bags(self, evidence: FloatArray, bags: list[IntArray]) -> list[Inference]:
+        seed = resolved_seed(self.random_state)
+        options = {
+            "temperature": self.temperature,
+            "draws": self.draws,
+            "warmup": self.warmup,
+            "sampler": self.sampler,
+            "random_state": seed,
+        }
+        if len(bags) == 1 or self._fixed_prior is None:
+            # One by one; and where the bag is the whole matrix, without a copy of its rows.
+            parts = [evidence if len(b) == len(evidence) else evidence[b] for b in bags]
+            samples = [sample_mixture(part, prior=self._prior(part), **options) for part in parts]
+        else:
+            samples = sample_mixtures(evidence, bags, prior=self._fixed_prior, **options)
+        return [self._inference(sample, seed) for sample in samples]
+
+    def _prior(self, evidence: FloatArray) -> FloatArray:
+        """Return the parameters of the Dirichlet prior for a batch."""
+        return prior_vector(self.prior, self.classes_)
+
+    def _resolve_prior(self) -> FloatArray | None:
+        """Return the prior if it is the same for every batch."""
+        return prior_vector(self.prior, self.classes_)
+
+    def _check_sampling(self) -> None:
+        temperature = check_positive(self.temperature, "temperature")
+        check_integer(self.draws, "draws", minimum=1)
+        check_integer(self.warmup, "warmup", minimum=0)
+        check_choice(self.sampler, "sampler", self._samplers)
+        check_choice(self.estimand, "estimand", ESTIMANDS)
+        resolved_seed(self.random_state)
+        if self.sampler == "gibbs" and temperature != 1.0 and "nuts" in self._samplers:
+            raise InputError(
+                f"The 'temperature' parameter is {temperature:g}, but sampler='gibbs' draws at "
+                "temperature 1 only; use sampler='nuts' or 'auto'."
+            )
+
+    def _learn(self, posteriors: FloatArray, codes: IntArray) -> None:
+        super()._learn(posteriors, codes)
+        self._fixed_prior = self._resolve_prior()
+
+    def _restore(self, state: Mapping[str, AnyArray]) -> None:
+        super()._restore(state)
+        self._fixed_prior = self._resolve_prior()
+
+    def _inference(self, sample: MixtureSample, seed: int) -> Inference:
+        views = {"population": sample.draws, "batch": sample.batch}
+        draws = views.pop(self.estimand)
+        return Inference(
+            draws.mean(axis=0),
+            sample.diagnostics,
+            draws=draws,
+            other_draws=views.popitem()[1],
+            settings={"random_state": seed},
+        )
+
+
+def resolved_seed(random_state: Seed) -> int:
+    """Return the integer that repeats this run.
+
+    Examples
+    --------
+    >>> resolved_seed(7)
+    7
+    """
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
+        raise parameter_error("random_state", "None, an integer or a Generator", random_state)
+    if random_state < 0:
+        raise parameter_error("random_state", "an integer of at least 0", random_state)
+    return int(random_state)
+
+
+def prior_vector(prior: Any, classes: AnyArray) -> FloatArray:
+    """Return one Dirichlet parameter per class from a number, a sequence or a mapping.
+
+    Examples
+    --------
+    >>> prior_vector({"ham": 2, "spam": 1}, np.array(["ham", "spam"]))
+    array([2., 1.])
+    """
+    labels = classes.tolist()
+    if isinstance(prior, Mapping):
+        unknown = [label for label in prior if label not in labels]
+        absent = [label for label in labels if label not in prior]
+        if unknown or absent:
+            wrong = f"names {unknown[0]!r}" if unknown else f"does not name {absent[0]!r}"
+            raise InputError(
+                f"The 'prior' parameter {wrong}; expected a number for each of the classes "
+                f"{shown_list(labels)}."
+            )
+        prior = [prior[label] for label in labels]
+    expected = "a positive number, one for each class, or a mapping from class to number"
+    try:
+        values = np.asarray(prior, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise parameter_error("prior", expected, prior) from None
+    if isinstance(prior, bool) or values.shape not in {(), (len(labels),)}:
+        raise parameter_error("prior", expected, prior)
+    values = np.array(np.broadcast_to(values, len(labels)))
+    if not ((values > 0) & np.isfinite(values)).all():
+        raise parameter_error("prior", expected, prior, "1 is uniform over all mixes.")
+    return values
