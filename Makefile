@@ -41,7 +41,7 @@ clean:
 	$(PYTHON) -m venv .venv
 
 .venv/.run: pyproject.toml constraints.txt | .venv/bin/python
-	$(PY) $(PIP) --editable ".[plot]"
+	$(PY) $(PIP) --editable .
 	touch $@
 
 .venv/.dev: pyproject.toml constraints.txt | .venv/bin/python

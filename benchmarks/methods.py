@@ -1,8 +1,8 @@
 """The point methods side by side: mean absolute error over tabular data sets and classifiers.
 
 ``python benchmarks/methods.py --data FOLDER [--out FILE.md]`` expects ``<name>.npz`` files with
-``X`` and ``y`` in the folder. 70 % of each set are references (scored out of fold), bags of 1000 with
-Dirichlet(1) mixes are drawn from the rest. Prints a table per classifier, as Markdown.
+``X`` and ``y`` in the folder. 70 % of each set are references (scored out of fold), bags of 1000
+with Dirichlet(1) mixes are drawn from the rest. Prints a table per classifier, as Markdown.
 """
 
 import argparse

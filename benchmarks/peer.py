@@ -1,11 +1,18 @@
 """What the benchmarks share: QuaPy as the peer, common data, and the clock."""
 
+import sys
 import time
+import types
 import warnings
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+# QuaPy asks for pystan before it offers any Bayesian method; only one that is not compared here
+# uses it, and it has no wheel for every platform.
+for module in ("stan", "stan.common"):
+    sys.modules.setdefault(module, types.ModuleType(module))
+sys.modules["stan"].common = sys.modules["stan.common"]
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # QuaPy's dependencies are full of them
     import quapy.method.aggregative as quapy

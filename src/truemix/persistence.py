@@ -6,41 +6,18 @@ header with the kind of file, the format's version, the class of the quantifier 
 
 from __future__ import annotations
 
-import json
 import os
-import struct
-import zipfile
-import zlib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from truemix import quantifiers
-from truemix._files import atomic_write
-from truemix._typing import AnyArray
+from truemix._archive import ArchiveKind, damaged, read_archive, write_archive
 from truemix._version import __version__
 from truemix.exceptions import InputError
 from truemix.quantifiers.base import NotFittedError, Quantifier
 
-KIND = "truemix quantifier"
-FORMAT = 1
-# What zip, zlib, NumPy and JSON raise on bytes that are not what they should be.
-UNREADABLE = (
-    ArithmeticError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    MemoryError,
-    OSError,
-    RuntimeError,
-    SyntaxError,
-    TypeError,
-    ValueError,
-    struct.error,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+KIND = ArchiveKind("quantifier", "truemix.save")
 
 
 def save(quantifier: Quantifier, path: str | os.PathLike[str]) -> None:
@@ -78,17 +55,8 @@ def save(quantifier: Quantifier, path: str | os.PathLike[str]) -> None:
             "code on loading; save the classifier with its own library and fit the quantifier on "
             "its posteriors (classifier=None)."
         )
-    header = {
-        "kind": KIND,
-        "format": FORMAT,
-        "version": __version__,
-        "quantifier": name,
-        "parameters": _plain_parameters(quantifier),
-    }
-    arrays: dict[str, Any] = quantifier._state()
-    text = np.frombuffer(json.dumps(header, allow_nan=False).encode(), dtype=np.uint8)
-    with atomic_write(path) as file:
-        np.savez_compressed(file, header=text, **arrays)
+    header = {"quantifier": name, "parameters": _plain_parameters(quantifier)}
+    write_archive(path, KIND, header, quantifier._state())
 
 
 def load(path: str | os.PathLike[str]) -> Quantifier:
@@ -104,7 +72,7 @@ def load(path: str | os.PathLike[str]) -> Quantifier:
     Quantifier
         Fitted, and giving the same answers as the one that was saved.
     """
-    header, arrays = _read(path)
+    header, arrays = read_archive(path, KIND)
     kind = getattr(quantifiers, str(header.get("quantifier")), None)
     if not (isinstance(kind, type) and issubclass(kind, Quantifier)):
         raise InputError(
@@ -116,39 +84,8 @@ def load(path: str | os.PathLike[str]) -> Quantifier:
         quantifier = kind(**header["parameters"])
         quantifier._restore(arrays)
     except (LookupError, TypeError, ValueError) as error:
-        raise _damaged(path, error) from None
+        raise damaged(path, KIND, error) from None
     return quantifier
-
-
-def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    try:
-        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        header = json.loads(arrays.pop("header").tobytes())
-        kind, version = header["kind"], header["format"]
-    except FileNotFoundError:
-        raise InputError(f"There is no file {os.fspath(path)!r}.") from None
-    except IsADirectoryError:
-        raise InputError(f"{os.fspath(path)!r} is a folder; expected a file.") from None
-    except PermissionError:
-        raise InputError(f"The file {os.fspath(path)!r} may not be read.") from None
-    except UNREADABLE as error:
-        raise _damaged(path, error) from None
-    if kind != KIND:
-        raise InputError(f"The file {os.fspath(path)!r} holds a {kind!r}; expected a {KIND}.")
-    if version != FORMAT:
-        raise InputError(
-            f"The file {os.fspath(path)!r} has format {version}, this version of truemix "
-            f"({__version__}) reads format {FORMAT}; update truemix."
-        )
-    return header, arrays
-
-
-def _damaged(path: str | os.PathLike[str], error: Exception) -> InputError:
-    return InputError(
-        f"The file {os.fspath(path)!r} is damaged or not a saved quantifier "
-        f"({type(error).__name__}); expected a file that truemix.save has written."
-    )
 
 
 def _plain_parameters(quantifier: Quantifier) -> dict[str, Any]:

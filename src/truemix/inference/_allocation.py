@@ -1,11 +1,14 @@
 """Draw a class for every item given the mix: probability proportional to ``pi_k L_ik``.
 
-Most items of a well-separated problem have a class that is all but certain. Around a reference mix
-``x`` (the mode) each item has a *lead* class and *odds* against it. At another mix ``pi`` the odds
-are at most ``odds * ratio * x_lead / pi_lead`` with ``ratio = max_k pi_k / x_k``. So within a
-lead class, items sorted by falling odds, the next item that might leave its lead class is a
-geometric number of items away; the items between are never looked at, and the one found is kept
-with the probability that makes the draw exact. A pass costs as much as there is doubt.
+Around a reference mix ``x`` (the mode) each item has a *lead* class and *odds* against it.
+
+- Doubtful items are drawn in blocks, without a branch: the class is the number of partial sums of
+  ``pi_k L_ik`` that a uniform multiple of the total exceeds.
+- Sure items, most of them where classes separate, are mostly not even looked at. At the mix ``pi``
+  the odds are at most ``odds * ratio * x_lead / pi_lead`` with ``ratio = max_k pi_k / x_k``. So in
+  order of falling odds the next item that might leave its lead is a geometric number of items
+  away, and it leaves with the probability that makes the draw exact.
+- Rows that count very often are split by binomials.
 """
 
 from __future__ import annotations
@@ -20,144 +23,219 @@ from truemix._typing import FloatArray
 from truemix.inference._random import State, binomial, log_uniform, uniform
 
 _FAST = {"reassoc", "contract", "nsz"}
-# Where an item may leave its lead class this often, looking at it is cheaper than skipping to it.
-_LOOK = 0.2
+# Items at a time: enough for the widest vectors, few enough for the registers of the cache.
+BLOCK = 64
+# Against which odds at the reference skipping to an item is no cheaper than drawing its class.
+_DOUBT = 0.05
 # A row that counts more often than this times K is split by binomials instead of item by item.
-_HEAVY = 16
+_HEAVY = 8
 
 Index = npt.NDArray[np.int64]
 
 
 class Layout(NamedTuple):
-    """The items in the order of :func:`allocate`.
+    """The items as :func:`allocate` wants them.
 
-    ``row[start[k]:start[k + 1]]`` are the rows with lead class k, falling in ``odds``, each to be
-    allocated as one item of weight ``mass``; ``certain`` is the weight that each class has in any
-    case, ``lead`` the weight it has if every item stays; ``heavy`` rows count ``copies`` times.
+    ``blocks`` (b, K, BLOCK) are the likelihoods of doubtful items, ``weights`` (b, BLOCK) what
+    they count. ``rows[start[k]:start[k + 1]]`` are those of the sure items with lead class k by
+    falling ``odds``, each counting ``mass``; ``lead`` is the weight of each class if all of them
+    stay. ``heavy`` rows count ``copies`` times.
     """
 
     reference: FloatArray
-    row: Index
+    blocks: FloatArray
+    weights: FloatArray
+    rows: FloatArray
     mass: FloatArray
     odds: FloatArray
     start: Index
-    certain: FloatArray
     lead: FloatArray
-    heavy: Index
+    heavy: FloatArray
     copies: FloatArray
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
 def arrange(L: FloatArray, w: FloatArray, x: FloatArray) -> Layout:
     """Arrange rows of weights ``w`` around the positive mix ``x``.
 
     A weight of 3 stands for three items with the same likelihood, each with a class of its own;
     one of 2.5 for two items and one that counts half.
     """
+    lead, odds = _leads(L, x)
+    order = np.argsort(-odds, kind="stable")
+    layout: Layout = _fill(L, w, x, lead, odds, order)
+    return layout
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _leads(L: FloatArray, x: FloatArray) -> tuple[Index, FloatArray]:
+    """Return for each row the class with the largest share ``x_k L_k`` and the odds against it."""
     n, K = L.shape
-    lead, against = np.empty(n, np.int64), np.empty(n)
-    certain, heaviest = np.zeros(K), np.zeros(K)
-    per_class, n_heavy = np.zeros(K + 1, np.int64), 0
+    lead, odds = np.empty(n, np.int64), np.empty(n)
     for i in range(n):
-        first, most, total = 0, -1.0, 0.0
+        first, most = 0, -1.0
         for k in range(K):
-            share = x[k] * L[i, k]
-            total += share
-            if share > most:
-                first, most = k, share
+            if x[k] * L[i, k] > most:
+                first, most = k, x[k] * L[i, k]
         rest = 0.0
         for k in range(K):
             if k != first:
                 rest += x[k] * L[i, k]
-        lead[i], against[i] = first, rest / most
-        if rest == 0.0:
-            certain[first] += w[i]
-        elif w[i] >= _HEAVY * K:
+        lead[i], odds[i] = first, rest / most
+    return lead, odds
+
+
+@njit(nogil=True, cache=True)
+def _sizes(w: FloatArray, lead: Index, odds: FloatArray, K: int) -> tuple[int, int, Index]:
+    """Count doubtful items and heavy rows; return also where the sure items of a class start."""
+    n_doubtful, n_heavy, start = 0, 0, np.zeros(K + 1, np.int64)
+    for i in range(len(w)):
+        copies = _copies(w[i], K)
+        if odds[i] > 0.0 and w[i] >= _HEAVY * K:
             n_heavy += 1
-            per_class[first + 1] += w[i] > np.floor(w[i])
-        else:
-            per_class[first + 1] += np.int64(np.ceil(w[i]))
-    start = np.cumsum(per_class)
-    row, mass, odds = np.empty(start[K], np.int64), np.empty(start[K]), np.empty(start[K])
-    heavy, copies = np.empty(n_heavy, np.int64), np.empty(n_heavy)
-    fill, n_heavy = start.copy(), 0
-    for i in np.argsort(-against):
-        k, whole = lead[i], np.floor(w[i])
-        if against[i] == 0.0:
+        if odds[i] > _DOUBT:
+            n_doubtful += copies
+        elif odds[i] > 0.0:
+            start[lead[i] + 1] += copies
+    for k in range(K):
+        start[k + 1] += start[k]
+    return n_doubtful, n_heavy, start
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _fill(
+    L: FloatArray, w: FloatArray, x: FloatArray, lead: Index, odds: FloatArray, order: Index
+) -> Layout:
+    K = len(x)
+    n_doubtful, n_heavy, start = _sizes(w, lead, odds, K)
+    n_blocks = (n_doubtful + BLOCK - 1) // BLOCK
+    # Items that fill up the last block are possible under any class, and count nothing.
+    blocks, weights = np.ones((n_blocks, K, BLOCK)), np.zeros((n_blocks, BLOCK))
+    rows, mass, sorted_odds = np.empty((start[K], K)), np.empty(start[K]), np.empty(start[K])
+    heavy, heavy_copies = np.empty((n_heavy, K)), np.empty(n_heavy)
+    weight, fill, n_doubtful, n_heavy = np.zeros(K), start.copy(), 0, 0
+    for i in order:
+        first, copies, whole = lead[i], _copies(w[i], K), np.floor(w[i])
+        if odds[i] == 0.0:
+            weight[first] += w[i]
             continue
         if w[i] >= _HEAVY * K:
-            heavy[n_heavy], copies[n_heavy] = i, whole
+            heavy_copies[n_heavy] = whole
+            for k in range(K):
+                heavy[n_heavy, k] = L[i, k]
             n_heavy += 1
-            whole = 0.0
-        else:
-            heaviest[k] += whole
-        part = w[i] - np.floor(w[i])
-        heaviest[k] += part
-        for copy in range(np.int64(whole) + (part > 0.0)):
-            row[fill[k]], odds[fill[k]] = i, against[i]
-            mass[fill[k]] = 1.0 if copy < whole else part
-            fill[k] += 1
-    return Layout(x, row, mass, odds, start, certain, heaviest, heavy, copies)
+        for copy in range(copies):
+            # The last copy stands for what a weight exceeds a whole number by.
+            counts_for = w[i] - whole if w[i] > whole and copy == copies - 1 else 1.0
+            if odds[i] > _DOUBT:
+                b, j = n_doubtful // BLOCK, n_doubtful % BLOCK
+                weights[b, j] = counts_for
+                for k in range(K):
+                    blocks[b, k, j] = L[i, k]
+                n_doubtful += 1
+            else:
+                at = fill[first]
+                mass[at], sorted_odds[at] = counts_for, odds[i]
+                for k in range(K):
+                    rows[at, k] = L[i, k]
+                weight[first] += counts_for
+                fill[first] += 1
+    return Layout(x, blocks, weights, rows, mass, sorted_odds, start, weight, heavy, heavy_copies)
+
+
+@njit(nogil=True, cache=True)
+def _copies(weight: float, K: int) -> int:
+    """Return how many items a row is, besides the copies that are split by binomials."""
+    if weight >= _HEAVY * K:
+        return int(weight > np.floor(weight))
+    return int(np.ceil(weight))
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def allocate(
-    L: FloatArray, layout: Layout, pi: FloatArray, s: State, shares: FloatArray, counts: FloatArray
+    layout: Layout, pi: FloatArray, s: State, work: FloatArray, counts: FloatArray
 ) -> None:
-    """Draw one allocation given ``pi`` and write the weight of each class into ``counts``."""
+    """Draw one allocation given ``pi`` and write the weight of each class into ``counts``.
+
+    ``work`` is scratch of shape (4, max(K, BLOCK)).
+    """
+    for k in range(len(pi)):
+        counts[k] = layout.lead[k]
+    _allocate_sure(layout, pi, s, work[0], counts)
+    for b in range(len(layout.blocks)):
+        for j in range(BLOCK):
+            work[1, j] = uniform(s)
+        _allocate_block(layout.blocks[b], pi, work[0], work[1], work[2], work[3])
+        for j in range(BLOCK):
+            counts[np.int64(work[3, j])] += layout.weights[b, j]
+    for h in range(len(layout.heavy)):
+        _split(layout.heavy[h], pi, layout.copies[h], s, work[0], counts)
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+def _allocate_block(
+    L: FloatArray,
+    pi: FloatArray,
+    total: FloatArray,
+    u: FloatArray,
+    partial: FloatArray,
+    label: FloatArray,
+) -> None:
+    """Write the class of each item of a block into ``label``, given uniforms ``u``."""
     K = len(pi)
+    for j in range(BLOCK):
+        total[j] = 0.0
+        partial[j] = 0.0
+        label[j] = 0.0
+    for k in range(K):
+        for j in range(BLOCK):
+            total[j] += pi[k] * L[k, j]
+    for j in range(BLOCK):
+        # Just below 1, or rounding could point past the last class that is possible.
+        u[j] *= (1.0 - 1e-15) * total[j]
+    for k in range(K - 1):
+        for j in range(BLOCK):
+            partial[j] += pi[k] * L[k, j]
+            label[j] += 1.0 if partial[j] <= u[j] else 0.0
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _allocate_sure(
+    layout: Layout, pi: FloatArray, s: State, shares: FloatArray, counts: FloatArray
+) -> None:
+    """Move the sure items that leave their lead class."""
+    reference, rows, mass, odds = layout.reference, layout.rows, layout.mass, layout.odds
     ratio = 0.0
-    for k in range(K):
-        counts[k] = layout.certain[k] + layout.lead[k]
-        ratio = max(ratio, pi[k] / layout.reference[k])
-    for k in range(K):
-        factor = ratio * layout.reference[k] / pi[k]
+    for k in range(len(pi)):
+        ratio = max(ratio, pi[k] / reference[k])
+    for k in range(len(pi)):
+        factor = ratio * reference[k] / pi[k]
         at, end = layout.start[k], layout.start[k + 1]
         while at < end:
-            bound = _leaves(layout.odds[at] * factor)
-            if bound > _LOOK:
-                v = uniform(s)
-            else:
-                # Every later item has a smaller bound: thin a sequence of this one's rate.
+            # Every later item has a smaller bound: thin a sequence of this one's rate.
+            bound = _leaves(odds[at] * factor)
+            if bound < 1.0:
                 ahead = log_uniform(s) / np.log1p(-bound)
                 if not ahead < end - at:
                     break
                 at += np.int64(ahead)
-                v = uniform(s) * bound
-                if v >= _leaves(layout.odds[at] * factor):
-                    at += 1
-                    continue
-            i = layout.row[at]
-            rest = _shares(L[i], pi, k, shares)
-            # v is uniform and the item leaves if v < rest / total; then it also tells whereto.
-            v *= rest + pi[k] * L[i, k]
-            if v < rest:
-                new = _pick(shares, v)
-                counts[k] -= layout.mass[at]
-                counts[new] += layout.mass[at]
+            v = uniform(s) * bound
+            if v < _leaves(odds[at] * factor):
+                rest = _other_shares(rows[at], pi, k, shares)
+                # The item leaves if v < rest / total; then v also tells whereto.
+                v *= rest + pi[k] * rows[at, k]
+                if v < rest:
+                    counts[k] -= mass[at]
+                    counts[_pick(shares, len(pi), v)] += mass[at]
             at += 1
-    for h in range(len(layout.heavy)):
-        _split(L[layout.heavy[h]], pi, layout.copies[h], s, shares, counts)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def allocate_draws(L: FloatArray, layout: Layout, draws: FloatArray, s: State) -> FloatArray:
-    """Draw one allocation for each row of ``draws``; return the share of each class."""
-    n, K = draws.shape
-    shares, counts, batch = np.empty(K), np.empty(K), np.empty((n, K))
-    for d in range(n):
-        allocate(L, layout, draws[d], s, shares, counts)
-        batch[d] = counts / counts.sum()
-    return batch
-
-
-@njit(nogil=True, cache=True, error_model="numpy", inline="always")
 def _leaves(odds: float) -> float:
-    return 1.0 - 1.0 / (1.0 + odds) if odds > 1e-3 else odds
+    return odds / (1.0 + odds) if odds < 1e15 else 1.0
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
-def _shares(row: FloatArray, pi: FloatArray, k: int, shares: FloatArray) -> float:
+def _other_shares(row: FloatArray, pi: FloatArray, k: int, shares: FloatArray) -> float:
     """Write ``pi_j L_j`` of all classes but ``k`` into ``shares`` and return their sum."""
     for j in range(len(pi)):
         shares[j] = pi[j] * row[j]
@@ -168,10 +246,10 @@ def _shares(row: FloatArray, pi: FloatArray, k: int, shares: FloatArray) -> floa
     return total
 
 
-@njit(nogil=True, cache=True, error_model="numpy", inline="always")
-def _pick(shares: FloatArray, v: float) -> int:
+@njit(nogil=True, cache=True, error_model="numpy")
+def _pick(shares: FloatArray, K: int, v: float) -> int:
     last = 0
-    for j in range(len(shares)):
+    for j in range(K):
         if shares[j] > 0.0:
             last = j
             v -= shares[j]
@@ -182,19 +260,32 @@ def _pick(shares: FloatArray, v: float) -> int:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _split(
-    row: FloatArray, pi: FloatArray, copies: float, s: State, shares: FloatArray, counts: FloatArray
+    row: FloatArray, pi: FloatArray, copies: float, s: State, chance: FloatArray, counts: FloatArray
 ) -> None:
     """Distribute ``copies`` items of one row over the classes, by conditional binomials."""
-    left, total, last = np.int64(copies), 0.0, 0
-    for j in range(len(pi)):
-        shares[j] = pi[j] * row[j]
-        total += shares[j]
-        if shares[j] > 0.0:
-            last = j
-    for j in range(last):
-        if shares[j] > 0.0 and left > 0:
-            taken = binomial(s, left, min(shares[j] / total, 1.0))
-            counts[j] += taken
-            left -= taken
-            total -= shares[j]
-    counts[last] += left
+    left, following = np.int64(copies), 0.0
+    for k in range(len(pi) - 1, -1, -1):
+        following += pi[k] * row[k]
+        # 1 for the last class that is possible: it takes what is left.
+        chance[k] = pi[k] * row[k] / following if following > 0.0 else 0.0
+    for k in range(len(pi)):
+        taken = binomial(s, left, chance[k])
+        counts[k] += taken
+        left -= taken
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def allocate_draws(layout: Layout, draws: FloatArray, s: State) -> FloatArray:
+    """Draw one allocation for each row of ``draws``; return the share of each class."""
+    n, K = draws.shape
+    work, counts, batch = np.empty((4, max(K, BLOCK))), np.empty(K), np.empty((n, K))
+    for d in range(n):
+        allocate(layout, draws[d], s, work, counts)
+        total = 0.0
+        for k in range(K):
+            # Weights that are no whole numbers may leave a rounding error below zero.
+            counts[k] = max(counts[k], 0.0)
+            total += counts[k]
+        for k in range(K):
+            batch[d, k] = counts[k] / total
+    return batch

@@ -9,13 +9,12 @@ import numpy as np
 from numba import njit
 
 from truemix._typing import FloatArray
-from truemix.inference._allocation import Layout, allocate
+from truemix.inference._allocation import BLOCK, Layout, allocate
 from truemix.inference._random import State, dirichlet
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def sweep(
-    L: FloatArray,
     layout: Layout,
     prior: FloatArray,
     pi: FloatArray,
@@ -28,10 +27,8 @@ def sweep(
 
     Parameters
     ----------
-    L : array of shape (n, K)
-        Likelihoods.
     layout : Layout
-        Its rows, arranged for allocation; whole weights only.
+        The items, arranged for allocation; whole weights only.
     prior : array of shape (K,)
         Dirichlet parameters.
     pi : array of shape (K,)
@@ -48,13 +45,17 @@ def sweep(
     """
     K = len(pi)
     draws, batch = np.empty((kept, K)), np.empty((kept, K))
-    shares, counts, shape = np.empty(K), np.empty(K), np.empty(K)
+    work, counts, shape = np.empty((4, max(K, BLOCK))), np.empty(K), np.empty(K)
     for number in range(1 - skipped, kept * thinning + 1):
-        allocate(L, layout, pi, s, shares, counts)
+        allocate(layout, pi, s, work, counts)
         for k in range(K):
             shape[k] = prior[k] + counts[k]
         dirichlet(s, shape, pi)
         if number > 0 and number % thinning == 0:
-            draws[number // thinning - 1] = pi
-            batch[number // thinning - 1] = counts / counts.sum()
+            total = 0.0
+            for k in range(K):
+                total += counts[k]
+            for k in range(K):
+                draws[number // thinning - 1, k] = pi[k]
+                batch[number // thinning - 1, k] = counts[k] / total
     return draws, batch

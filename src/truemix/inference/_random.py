@@ -36,13 +36,13 @@ _EDGE, _HEIGHT = _layers()
 
 def seed_state(seed: np.random.SeedSequence) -> State:
     """Return the state that a seed stands for."""
-    return seed.generate_state(4, np.uint64)
+    return seed.generate_state(4, np.uint64).astype(np.uint64)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True)
 def _bits(s: State) -> np.uint64:
     total = s[0] + s[3]
-    result = ((total << np.uint64(23)) | (total >> np.uint64(41))) + s[0]
+    result: np.uint64 = ((total << np.uint64(23)) | (total >> np.uint64(41))) + s[0]
     shifted = s[1] << np.uint64(17)
     s[2] ^= s[0]
     s[3] ^= s[1]
@@ -53,16 +53,18 @@ def _bits(s: State) -> np.uint64:
     return result
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True)
 def uniform(s: State) -> float:
     """Return a number of [0, 1)."""
-    return (_bits(s) >> np.uint64(11)) * 2.0**-53
+    number: float = (_bits(s) >> np.uint64(11)) * 2.0**-53
+    return number
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True)
 def log_uniform(s: State) -> float:
     """Return the logarithm of a number of (0, 1]."""
-    return np.log(1.0 - uniform(s))
+    number: float = np.log(1.0 - uniform(s))
+    return number
 
 
 @njit(nogil=True, cache=True)
@@ -73,12 +75,12 @@ def normal(s: State) -> float:
         layer = np.int64(bits & np.uint64(255))
         sign = 1.0 if bits & np.uint64(256) else -1.0
         # The upper 53 bits: they share none with the layer and the sign.
-        x = (bits >> np.uint64(11)) * 2.0**-53 * _EDGE[layer]
+        x: float = (bits >> np.uint64(11)) * 2.0**-53 * _EDGE[layer]
         if x < _EDGE[layer + 1]:
             return sign * x
         if layer == 0:
             while True:
-                beyond = -log_uniform(s) / _TAIL
+                beyond: float = -log_uniform(s) / _TAIL
                 if -2.0 * log_uniform(s) > beyond * beyond:
                     return sign * (_TAIL + beyond)
         low, high = _HEIGHT[layer], _HEIGHT[layer + 1]
@@ -93,7 +95,7 @@ def gamma(s: State, shape: float) -> float:
     c = 1.0 / np.sqrt(9.0 * d)
     while True:
         x = normal(s)
-        v = 1.0 + c * x
+        v: float = 1.0 + c * x
         if v > 0.0:
             v = v * v * v
             u = 1.0 - uniform(s)

@@ -34,7 +34,7 @@ class BayesianMixin(Quantifier):
     random_state: Any
     estimand: Any
     _fixed_prior: FloatArray | None
-    _samplers = SAMPLERS
+    _samplers: tuple[str, ...] = SAMPLERS
 
     def _infer(self, evidence: FloatArray) -> Inference:
         return self._infer_bags(evidence, [np.arange(len(evidence))])[0]

@@ -1,0 +1,160 @@
+"""What changed between two estimates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.estimates.intervals import check_level, interval_of
+from truemix.estimates.text import comparison_table
+from truemix.exceptions import InputError
+from truemix.validation import shown_list
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from truemix.estimates.estimate import Estimate
+
+# Pairs per draw: enough that which draws happen to meet does not show in the interval.
+_ROUNDS = 8
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison:
+    """The change from one estimate to another, class by class, in the population view.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (K,)
+        Class labels.
+    before, now : ndarray of shape (K,)
+        The two estimates.
+    difference : ndarray of shape (K,)
+        ``now - before``.
+    interval : ndarray of shape (K, 2) or None
+        Equal-tailed interval of the difference; None unless both estimates have draws.
+    rose : ndarray of shape (K,) or None
+        Probability that the share is larger now; None unless both estimates have draws.
+    level : float
+        Level of the interval.
+    method : str
+        Name of the quantifier (of both, if they differ).
+    n_items, n_items_before : int
+        Numbers of items.
+    """
+
+    classes: AnyArray
+    before: FloatArray
+    now: FloatArray
+    difference: FloatArray
+    interval: FloatArray | None
+    rose: FloatArray | None
+    level: float
+    method: str
+    n_items: int
+    n_items_before: int
+
+    def frame(self) -> pd.DataFrame:
+        """Return a table with one row per class.
+
+        Columns: ``before``, ``now``, ``difference`` and, with draws, ``lower``, ``upper`` and
+        ``rose``.
+        """
+        import pandas as pd
+
+        columns = {"before": self.before, "now": self.now, "difference": self.difference}
+        if self.interval is not None and self.rose is not None:
+            columns["lower"], columns["upper"] = self.interval.T
+            columns["rose"] = self.rose
+        return pd.DataFrame(columns, index=pd.Index(self.classes.tolist(), name="class"))
+
+    def __repr__(self) -> str:
+        return comparison_table(self).text()
+
+    def _repr_html_(self) -> str:
+        return comparison_table(self).html()
+
+
+def compare(now: Estimate, before: Estimate, level: float) -> Comparison:
+    """Return the change from ``before`` to ``now``; see :meth:`truemix.Estimate.compare`."""
+    level = check_level(level)
+    order = _same_classes(now.classes, before.classes)
+    now, before = now.of("population"), before.of("population")
+    interval = rose = None
+    if now.draws is not None and before.draws is not None:
+        old = before.draws[:, order]
+        interval = interval_of(_differences(now.draws, old), level, bounds=(-1.0, 1.0))
+        rose = probability_larger(now.draws, old)
+    methods = dict.fromkeys([now.method, before.method])
+    return Comparison(
+        classes=now.classes,
+        before=before.prevalence[order],
+        now=now.prevalence,
+        difference=now.prevalence - before.prevalence[order],
+        interval=interval,
+        rose=rose,
+        level=level,
+        method=" after ".join(methods),
+        n_items=now.n_items,
+        n_items_before=before.n_items,
+    )
+
+
+def rose_since(now: Estimate, before: Estimate) -> FloatArray | None:
+    """Return the probability that each share rose, or None without draws of the population."""
+    new, old = now.draws_of("population"), before.draws_of("population")
+    if new is None or old is None:
+        return None
+    return probability_larger(new, old[:, _same_classes(now.classes, before.classes)])
+
+
+def probability_larger(now: FloatArray, before: FloatArray) -> FloatArray:
+    """Return for each class how often a draw exceeds one of ``before``, over all pairs of draws.
+
+    Examples
+    --------
+    >>> probability_larger(np.array([[0.2], [0.4]]), np.array([[0.1], [0.2], [0.3]]))
+    array([0.66666667])
+    """
+    smaller = [
+        np.searchsorted(np.sort(old), new, "left").mean()
+        for new, old in zip(now.T, before.T, strict=True)
+    ]
+    return np.array(smaller) / len(before)
+
+
+def _differences(now: FloatArray, before: FloatArray) -> FloatArray:
+    """Return differences of draws that are paired at random, the same way each time.
+
+    Row by row would be wrong: two runs with one seed share their random numbers, so their draws go
+    up and down together though the posteriors are independent.
+    """
+    n_pairs = _ROUNDS * max(len(now), len(before))
+    rng = np.random.default_rng(0)
+    return np.asarray(
+        now[_shuffled(len(now), n_pairs, rng)] - before[_shuffled(len(before), n_pairs, rng)]
+    )
+
+
+def _shuffled(n: int, length: int, rng: np.random.Generator) -> IntArray:
+    """Return row numbers in random order, each as often as the others, give or take one."""
+    rounds = [rng.permutation(n) for _ in range(-(-length // n))]
+    return np.concatenate(rounds)[:length]
+
+
+def _same_classes(now: AnyArray, before: AnyArray) -> list[int]:
+    """Return where the classes of ``now`` are in ``before``."""
+    labels, old = now.tolist(), before.tolist()
+    missing = [label for label in labels if label not in old]
+    extra = [label for label in old if label not in labels]
+    if missing or extra:
+        which, where = (missing, "second") if missing else (extra, "first")
+        raise InputError(
+            f"Class {which[0]!r} is not in the {where} estimate: the classes are "
+            f"{shown_list(labels)} and {shown_list(old)}. Only estimates of the same classes can "
+            "be compared."
+        )
+    return [old.index(label) for label in labels]

@@ -1,0 +1,412 @@
+"""The estimated mix of one batch, and every question it can answer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from truemix._typing import AnyArray, FloatArray
+from truemix.estimates.comparison import Comparison, compare
+from truemix.estimates.events import DrawsByClass, probability_of
+from truemix.estimates.export import arviz_data, estimate_frame
+from truemix.estimates.files import load_estimate, save_estimate
+from truemix.estimates.intervals import interval_of
+from truemix.estimates.regions import Region, region_of
+from truemix.estimates.text import estimate_table
+from truemix.exceptions import InputError
+from truemix.validation import check_choice
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+ESTIMANDS = ("batch", "population")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Estimate:
+    """The estimated mix of classes in one batch.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (K,)
+        Class labels; everything per class is in this order.
+    prevalence : ndarray of shape (K,)
+        Estimated share of each class, summing to one; with draws, their mean.
+    counted : ndarray of shape (K,)
+        What the classifier alone would have said: the share of items it puts into each class.
+    train_prevalence : ndarray of shape (K,)
+        Shares in the reference.
+    n_items : int
+        Number of items in the batch.
+    method : str
+        Name of the quantifier.
+    settings : dict
+        Every resolved parameter, and the version.
+    diagnostics : dict
+        What the solver reports (``"converged"`` and ``"gap"`` for maximum likelihood), or the
+        sampler (``"ess"``, ``"rhat"``, ``"divergences"``, and ``"failed"``, a list of sentences).
+    estimand : {"batch", "population"}
+        The mix of these very items, or of the source that they come from.
+    draws : ndarray of shape (draws, K), optional
+        Draws from the posterior of the mix; None for a point estimate.
+    other_draws : ndarray of shape (draws, K), optional
+        Row by row, the same run's draws of the other estimand; see :meth:`of`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from truemix import Estimate
+    >>> point = Estimate(
+    ...     classes=np.array(["ham", "spam"]),
+    ...     prevalence=np.array([0.7, 0.3]),
+    ...     counted=np.array([0.8, 0.2]),
+    ...     train_prevalence=np.array([0.5, 0.5]),
+    ...     n_items=100,
+    ...     method="KDEy",
+    ... )
+    >>> point
+    KDEy: the mix of 100 items
+    class  estimate  counted  reference
+    ham      70.0 %   80.0 %     50.0 %
+    spam     30.0 %   20.0 %     50.0 %
+
+    With draws there are intervals, and answers to any question about the mix:
+
+    >>> from dataclasses import replace
+    >>> draws = np.random.default_rng(0).dirichlet([71, 31], size=1000)
+    >>> full = replace(point, draws=draws, method="BayesianKDEy", estimand="population")
+    >>> full
+    BayesianKDEy: the mix of 100 items
+    class  estimate       interval  counted  reference
+    ham      70.0 %  60.9 – 78.4 %   80.0 %     50.0 %
+    spam     30.0 %  21.6 – 39.1 %   20.0 %     50.0 %
+    95 % equal-tailed intervals; the mix of the source they come from (population)
+    >>> full.probability(lambda p: p["spam"] > 0.25)
+    0.895
+    """
+
+    classes: AnyArray
+    prevalence: FloatArray
+    counted: FloatArray
+    train_prevalence: FloatArray
+    n_items: int
+    method: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    diagnostics: dict[str, Any] = field(default_factory=dict)
+    estimand: str = "batch"
+    draws: FloatArray | None = None
+    other_draws: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        check_choice(self.estimand, "estimand", ESTIMANDS)
+        K = len(self.classes)
+        for name in ("prevalence", "counted", "train_prevalence"):
+            if np.shape(getattr(self, name)) != (K,):
+                raise InputError(
+                    f"{name} has shape {np.shape(getattr(self, name))}; expected one share for "
+                    f"each of the {K} classes."
+                )
+        for name in ("draws", "other_draws"):
+            shape = np.shape(getattr(self, name))
+            if getattr(self, name) is not None and (
+                len(shape) != 2 or shape[1] != K or not all(shape)
+            ):
+                raise InputError(
+                    f"{name} has shape {shape}; expected one row per draw and one column for each "
+                    f"of the {K} classes."
+                )
+
+    # --- the mix and how sure we are ----------------------------------------------------------
+
+    def of(self, estimand: str) -> Self:
+        """Return the estimate of the other estimand from the same run.
+
+        Parameters
+        ----------
+        estimand : {"batch", "population"}
+            The mix of these very items, or of the source that they come from.
+
+        Returns
+        -------
+        Estimate
+            With the draws of that estimand, and their mean as the prevalence. A point estimate is
+            the same for both.
+        """
+        check_choice(estimand, "estimand", ESTIMANDS)
+        if estimand == self.estimand:
+            return self
+        if self.draws is None:
+            return replace(self, estimand=estimand)
+        if self.other_draws is None:
+            raise InputError(
+                f"This estimate holds no draws of the {estimand} mix, only of the {self.estimand} "
+                f"mix; ask the quantifier for estimand={estimand!r}."
+            )
+        return replace(
+            self,
+            estimand=estimand,
+            prevalence=self.other_draws.mean(axis=0),
+            draws=self.other_draws,
+            other_draws=self.draws,
+        )
+
+    def draws_of(self, estimand: str) -> FloatArray | None:
+        """Return the draws of one estimand, or None if there are none."""
+        check_choice(estimand, "estimand", ESTIMANDS)
+        return self.draws if estimand == self.estimand else self.other_draws
+
+    def interval(
+        self, level: float = 0.95, kind: str = "equal-tailed", simultaneous: bool = False
+    ) -> FloatArray:
+        """Return an interval for the share of each class.
+
+        Parameters
+        ----------
+        level : float
+            Probability that the interval holds (all of them at once, if ``simultaneous``).
+        kind : {"equal-tailed", "hdi"}
+            Leave the same probability out on both sides, or be as short as possible.
+        simultaneous : bool
+            Make all intervals hold at once (Bonferroni).
+
+        Returns
+        -------
+        ndarray of shape (K, 2)
+            Lower and upper bounds, which belong to the interval. They are draws, not interpolated:
+            in the batch view they are counts of items, and can be exactly 0 or 1. Only where a
+            level asks for more than the number of draws can resolve, bounds lie beyond the draws;
+            see :func:`truemix.estimates.intervals.interval_of`.
+        """
+        draws = self._need_draws("interval")
+        return interval_of(draws, level, kind, simultaneous=simultaneous)
+
+    def region(self, kind: str = "ellipse-clr", level: float = 0.95) -> Region:
+        """Return a region that holds the whole mix with the given probability.
+
+        Parameters
+        ----------
+        kind : {"ellipse-clr", "ellipse-ilr", "ellipse"}
+            An ellipse in centred or isometric log-ratio coordinates (the same region, which stays
+            inside the simplex), or in the shares themselves.
+        level : float
+            Probability that the mix is inside.
+
+        Returns
+        -------
+        Region
+            With ``contains(p)`` for one mix or many.
+
+        Notes
+        -----
+        Logarithms need positive shares. Where draws can be exactly 0 (always in the batch view),
+        shares below half an item are read as half an item, ``0.5 / n_items``, in the draws and in
+        ``contains`` alike.
+        """
+        draws = self._need_draws("region")
+        counts = self.estimand == "batch" or not draws.all()
+        half_an_item = 0.5 / max(self.n_items, 1) if counts else None
+        return region_of(draws, kind, level, smallest_share=half_an_item)
+
+    def probability(self, event: Callable[[DrawsByClass], Any]) -> float:
+        """Return the probability of an event.
+
+        Parameters
+        ----------
+        event : callable
+            Gets the draws, indexed by class label, and returns a condition on them:
+            ``lambda p: p["spam"] > 0.1`` or ``lambda p: p["a"] + p["b"] > p["c"]``.
+
+        Returns
+        -------
+        float
+        """
+        return probability_of(event, self.classes, self._need_draws("probability"))
+
+    def compare(self, other: Estimate, level: float = 0.95) -> Comparison:
+        """Return what changed since another estimate: ``new.compare(old)``.
+
+        Parameters
+        ----------
+        other : Estimate
+            The earlier one, of the same classes.
+        level : float
+            Level of the intervals.
+
+        Returns
+        -------
+        Comparison
+            This estimate minus the other, per class, in the population view: items of two batches
+            are different items, so what can rise or fall is the mix of the source. With draws in
+            both, also an interval and the probability that the share rose. The two posteriors are
+            taken to be independent.
+        """
+        if not isinstance(other, Estimate):
+            raise InputError(
+                f"An estimate can only be compared with another; got an object of type "
+                f"{type(other).__name__!r}."
+            )
+        return compare(self, other, level)
+
+    def warnings(self) -> list[str]:
+        """Return a sentence for each diagnostic that failed."""
+        failed = list(self.diagnostics.get("failed", []))
+        if self.diagnostics.get("converged") is False:
+            failed.append(
+                f"The solver stopped after {self.diagnostics['iterations']} iterations before it "
+                f"converged (gap {self.diagnostics['gap']:.1e})."
+            )
+        failed.extend(self.diagnostics.get("notes", []))
+        return failed
+
+    # --- what follows for single items --------------------------------------------------------
+
+    def weights(self, level: float = 0.95) -> pd.DataFrame:
+        """Return importance weights: estimated share over reference share.
+
+        Parameters
+        ----------
+        level : float
+            Level of the intervals.
+
+        Returns
+        -------
+        DataFrame
+            One row per class: ``weight`` and, with draws, ``lower`` and ``upper``.
+        """
+        from truemix.estimates.reweighting import weights_frame
+
+        return weights_frame(self, level)
+
+    def adapt(self, posteriors: Any) -> FloatArray:
+        """Return a classifier's posteriors, corrected for the new mix.
+
+        Parameters
+        ----------
+        posteriors : array-like or data frame of shape (n, K)
+            As the classifier gives them under the mix of the reference; a data frame's columns are
+            matched by class name.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Posteriors times :meth:`weights`, renormalised, in the order of ``classes``. A row that
+            has probability only for classes that the estimate says are absent cannot be
+            corrected; it is returned as it is, with a note.
+        """
+        # Not before it is needed: reading data frames takes a library of its own.
+        from truemix.estimates.reweighting import adapt_posteriors
+
+        return adapt_posteriors(self, posteriors)
+
+    # --- to look at, to keep, to hand on ------------------------------------------------------
+
+    def frame(self, level: float = 0.95) -> pd.DataFrame:
+        """Return a table with one row per class.
+
+        Parameters
+        ----------
+        level : float
+            Level of the intervals.
+
+        Returns
+        -------
+        DataFrame
+            Columns: ``prevalence``, with draws ``lower`` and ``upper`` (equal-tailed), ``counted``
+            (classify and count) and ``reference`` (the shares in the reference).
+        """
+        return estimate_frame(self, level)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        kind: str | None = None,
+        level: float = 0.95,
+        reference: bool = True,
+        counted: bool = True,
+    ) -> Figure | SubFigure:
+        """Draw the estimate.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        kind : {"forest", "ternary"}, optional
+            One line per class, or the triangle of all mixes of three classes with the draws and
+            their region. By default the triangle for three classes with draws.
+        level : float
+            Level of the intervals or of the region.
+        reference, counted : bool
+            Whether to mark the mix of the reference, and what the classifier's decisions count to.
+
+        Returns
+        -------
+        Figure
+            Shows itself in notebooks; ``savefig`` writes it. It is not known to pyplot, so there
+            is nothing to close, and no global style is changed.
+        """
+        try:
+            from truemix.estimates import plots
+        except ImportError as error:
+            raise InputError(
+                f"plot needs matplotlib, which cannot be imported ({error}); install it with "
+                "`pip install matplotlib`."
+            ) from None
+        return plots.draw(self, ax, kind=kind, level=level, reference=reference, counted=counted)
+
+    def to_arviz(self) -> Any:
+        """Return the draws for ArviZ.
+
+        Returns
+        -------
+        InferenceData or DataTree
+            As the installed ArviZ has it. The posterior holds ``prevalence`` (the population view)
+            and ``batch``, as far as there are draws of them, with dimensions chain, draw and class.
+        """
+        self._need_draws("to_arviz")
+        return arviz_data(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the estimate to a file of numbers and text, without pickle.
+
+        Parameters
+        ----------
+        path : path
+            The file to write, any name; it appears whole or not at all.
+        """
+        save_estimate(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read an estimate that :meth:`save` has written.
+
+        Parameters
+        ----------
+        path : path
+            The file; reading it cannot run code.
+
+        Returns
+        -------
+        Estimate
+        """
+        return load_estimate(cls, path)
+
+    def __repr__(self) -> str:
+        return estimate_table(self).text()
+
+    def _repr_html_(self) -> str:
+        return estimate_table(self).html()
+
+    def _need_draws(self, what: str) -> FloatArray:
+        if self.draws is None:
+            raise InputError(
+                f"{what} needs draws, but this estimate of {self.method} is a point estimate; use "
+                "a Bayesian quantifier, such as BayesianKDEy, or Bootstrap."
+            )
+        return self.draws

@@ -1,0 +1,63 @@
+"""What a new mix means for single items: importance weights and corrected posteriors."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from truemix._typing import FloatArray
+from truemix.estimates.export import by_class
+from truemix.exceptions import InputError, InputNote
+from truemix.tables import posteriors_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from truemix.estimates.estimate import Estimate
+
+
+def weights_frame(estimate: Estimate, level: float) -> pd.DataFrame:
+    """Return the importance weights, with one row per class."""
+    weight = importance_weights(estimate)
+    columns = {"weight": weight}
+    if estimate.draws is not None:
+        # A weight is a share times a constant, and so are the bounds.
+        bounds = estimate.interval(level) / estimate.train_prevalence[:, None]
+        columns["lower"], columns["upper"] = bounds.T
+    return by_class(estimate, columns)
+
+
+def importance_weights(estimate: Estimate) -> FloatArray:
+    """Return estimated over reference share, for each class."""
+    absent = np.flatnonzero(~(estimate.train_prevalence > 0))
+    if absent.size:
+        label = estimate.classes.tolist()[absent[0]]
+        raise InputError(
+            f"Class {label!r} has the share {estimate.train_prevalence[absent[0]]} in the "
+            "reference, so its weight is not defined; expected a positive share of each class in "
+            "train_prevalence."
+        )
+    return np.asarray(estimate.prevalence / estimate.train_prevalence)
+
+
+def adapt_posteriors(estimate: Estimate, posteriors: Any) -> FloatArray:
+    """Return posteriors corrected for the new mix; see :meth:`truemix.Estimate.adapt`."""
+    given = posteriors_of(posteriors, estimate.classes, "posteriors")
+    with np.errstate(divide="ignore"):
+        # Logarithms: a tiny posterior times a tiny weight would vanish.
+        logs = np.log(given) + np.log(importance_weights(estimate))
+    peak = logs.max(axis=1, keepdims=True)
+    lost = np.isneginf(peak[:, 0])
+    adapted = np.exp(logs - np.where(lost[:, None], 0.0, peak))
+    adapted[lost] = given[lost]
+    if lost.any():
+        warnings.warn(
+            f"{lost.sum()} of {len(lost)} rows of posteriors (the first is row {lost.argmax()}) "
+            "have probability only for classes whose estimated share is 0; they were left as "
+            "they are.",
+            InputNote,
+            stacklevel=3,
+        )
+    return np.asarray(adapted / adapted.sum(axis=1, keepdims=True))

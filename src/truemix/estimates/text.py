@@ -1,0 +1,171 @@
+"""Tables as plain text and as HTML, from the same cells."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from truemix._typing import AnyArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from truemix.estimates.comparison import Comparison
+    from truemix.estimates.estimate import Estimate
+
+MOST_ROWS_SHOWN = 30
+LONGEST_NAME = 40
+LEVEL_SHOWN = 0.95
+DASH = "\N{EN DASH}"
+ESTIMANDS = {
+    "batch": "the mix of these very items (batch)",
+    "population": "the mix of the source they come from (population)",
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title, cells with a header, and lines below.
+
+    Examples
+    --------
+    >>> print(Table("Shares", ("class", "share"), [("ham", "70 %"), ("spam", "30 %")]).text())
+    Shares
+    class  share
+    ham     70 %
+    spam    30 %
+    """
+
+    title: str
+    header: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    below: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        """Return the table with aligned columns, the first one to the left."""
+        columns = zip(self.header, *self.rows, strict=True)
+        widths = [max(map(len, column)) for column in columns]
+        lines = [self.title]
+        for cells in [self.header, *self.rows]:
+            first, *others = zip(cells, widths, strict=True)
+            padded = [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]
+            lines.append("  ".join(padded))
+        return "\n".join(lines + self.below)
+
+    def html(self) -> str:
+        """Return the table as HTML; every text in it is escaped."""
+        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in self.header)
+        body = "".join(_html_row(cells) for cells in self.rows)
+        below = "".join(f"<div>{html.escape(line)}</div>" for line in self.below)
+        return (
+            f"<div><strong>{html.escape(self.title)}</strong>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}</div>"
+        )
+
+
+def _html_row(cells: tuple[str, ...]) -> str:
+    name, *numbers = (html.escape(cell) for cell in cells)
+    values = "".join(f'<td style="text-align: right">{cell}</td>' for cell in numbers)
+    return f'<tr><th style="text-align: left">{name}</th>{values}</tr>'
+
+
+def estimate_table(estimate: Estimate) -> Table:
+    """Return what the repr of an estimate shows."""
+    shown = _largest(estimate.prevalence)
+    columns = {"estimate": _column(percent, estimate.prevalence[shown])}
+    if estimate.draws is not None:
+        columns["interval"] = _intervals(estimate.interval(LEVEL_SHOWN)[shown], DASH, " %")
+    columns["counted"] = _column(percent, estimate.counted[shown])
+    columns["reference"] = _column(percent, estimate.train_prevalence[shown])
+    below = _left_out(estimate.classes, shown, "smaller classes")
+    if estimate.draws is not None:
+        below.append(_about_intervals(LEVEL_SHOWN, estimate.estimand))
+    below += [f"Note: {sentence}" for sentence in estimate.warnings()]
+    title = f"{estimate.method}: the mix of {items(estimate.n_items)}"
+    return _table(title, estimate.classes[shown], columns, below)
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """Return what the repr of a comparison shows."""
+    shown = _largest(np.abs(comparison.difference))
+    columns = {
+        "before": _column(percent, comparison.before[shown]),
+        "now": _column(percent, comparison.now[shown]),
+        "change": _column(lambda x: f"{100 * x:+.1f}", comparison.difference[shown]),
+    }
+    below = _left_out(comparison.classes, shown, "classes that changed less")
+    if comparison.interval is not None and comparison.rose is not None:
+        columns["interval"] = _intervals(comparison.interval[shown], "to", "", sign="+")
+        columns["rose"] = _column(_chance, comparison.rose[shown])
+        below.append(_about_intervals(comparison.level, "population"))
+    title = (
+        f"{comparison.method}: the change of the mix in percentage points, "
+        f"{items(comparison.n_items)} after {items(comparison.n_items_before)}"
+    )
+    return _table(title, comparison.classes[shown], columns, below)
+
+
+def items(count: int) -> str:
+    """Return a number of items in words."""
+    return f"{count:,} item" if count == 1 else f"{count:,} items"
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage with one decimal."""
+    return f"{100 * share:.1f} %"
+
+
+def _chance(probability: float) -> str:
+    """Return a probability from draws, which cannot tell 0 and 1 from what is very near."""
+    if probability < 0.001:
+        return "< 0.1 %"
+    return "> 99.9 %" if probability > 0.999 else percent(probability)
+
+
+def shown_name(label: Any, most: int = LONGEST_NAME) -> str:
+    """Return a class name on one line; of a long one both ends, which tell names apart.
+
+    Examples
+    --------
+    >>> shown_name("a very long name", most=8)
+    'a ver…me'
+    """
+    name = "".join(letter if letter.isprintable() else " " for letter in str(label))
+    if len(name) <= most:
+        return name
+    end = (most - 1) // 3
+    return f"{name[: most - 1 - end]}…{name[len(name) - end :]}"
+
+
+def _table(title: str, classes: AnyArray, columns: dict[str, list[str]], below: list[str]) -> Table:
+    names = [shown_name(label) for label in classes.tolist()]
+    rows = list(zip(names, *columns.values(), strict=True))
+    return Table(title, ("class", *columns), rows, below)
+
+
+def _largest(values: FloatArray) -> IntArray:
+    if len(values) <= MOST_ROWS_SHOWN:
+        return np.arange(len(values))
+    return np.argsort(-values, kind="stable")[:MOST_ROWS_SHOWN]
+
+
+def _left_out(classes: AnyArray, shown: IntArray, what: str) -> list[str]:
+    left = len(classes) - len(shown)
+    return [f"… and {left} {what}: see .frame()"] if left else []
+
+
+def _about_intervals(level: float, estimand: str) -> str:
+    return f"{100 * level:g} % equal-tailed intervals; {ESTIMANDS[estimand]}"
+
+
+def _column(form: Callable[[float], str], values: FloatArray) -> list[str]:
+    return [form(value) for value in values.tolist()]
+
+
+def _intervals(bounds: FloatArray, between: str, unit: str, *, sign: str = "") -> list[str]:
+    """Return intervals in percent, with the bounds of all rows under each other."""
+    cells = [[f"{100 * bound:{sign}.1f}" for bound in row] for row in bounds.tolist()]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [f"{lower:>{widths[0]}} {between} {upper:>{widths[1]}}{unit}" for lower, upper in cells]

@@ -1,0 +1,293 @@
+"""The No-U-Turn sampler (through nutpie) on the posterior of a mix.
+
+Coordinates: with the last class as base, ``log pi`` is moved away from the mode by ``R^-T z``,
+where ``R R'`` is the precision there. ILR coordinates are a linear image of these, so the density
+is the same; but here the posterior is close to a standard normal before any adaptation.
+
+The log density is a C callback that reads its sizes and arrays from the address nutpie hands
+through: one compiled function for every n and K, and no interpreter in the loop.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import carray, cfunc, njit, types
+from numba.extending import intrinsic
+
+from truemix._typing import FloatArray
+from truemix.inference._allocation import BLOCK
+from truemix.inference._posterior import Posterior
+from truemix.inference._random import SMALLEST
+
+_FAST = {"reassoc", "contract", "nsz"}
+# In whitened coordinates; the leapfrog is stable up to 2.
+_FIRST_STEP = 0.5
+# Without any, nutpie has no step size (and ends the process).
+LEAST_WARMUP = 50
+_IMPORTING = threading.Lock()
+_DOUBLES = types.CPointer(types.double)
+_INTEGERS = types.CPointer(types.int64)
+
+
+class Chain(NamedTuple):
+    """Draws of one run of NUTS, with what it says about itself."""
+
+    draws: FloatArray
+    divergences: int
+    acceptance: float
+    steps: int
+
+
+def run_nuts(posterior: Posterior, draws: int, warmup: int, seed: int, accept: float) -> Chain:
+    """Draw ``draws`` mixes from the posterior, after at least ``LEAST_WARMUP`` to adapt.
+
+    ``accept`` is the mean acceptance to aim at: the closer to 1, the shorter the steps.
+    """
+    nutpie, compile_pymc = _import_nutpie()
+    import pyarrow  # type: ignore[import-untyped]
+
+    K, tune = len(posterior.mode), max(warmup, LEAST_WARMUP)
+    arrays = [
+        *_in_blocks(posterior.L, posterior.w / posterior.temperature),
+        posterior.prior,
+        np.log(posterior.mode),
+        _invert_cholesky(posterior.precision()[: K - 1, : K - 1]),
+    ]
+    address = [array.ctypes.data for array in arrays]
+    user_data = np.array([len(arrays[0]), K, *address], dtype=np.int64)
+    model = compile_pymc.CompiledPyMCModel(
+        dims={},
+        compiled_logp_func=_log_density,
+        compiled_expand_func=_expand,
+        # Next to the mode: nutpie refuses to start where the gradient is exactly zero.
+        initial_point_func=lambda s: np.random.default_rng(s).normal(0.0, 0.1, size=K - 1),
+        # Keeps the arrays alive while nutpie's thread reads them.
+        shared_data={str(number): array for number, array in enumerate(arrays)},
+        user_data=user_data,
+        n_expanded=K,
+        shape_info=(["pi"], [slice(0, K)], [(K,)]),
+        logp_func=None,
+        expand_func=None,
+        _n_dim=K - 1,
+        _shapes={"pi": (K,)},
+        _coords={},
+    )
+    trace = nutpie.sample(
+        model,
+        draws=draws,
+        tune=tune,
+        chains=1,
+        cores=1,
+        seed=seed,
+        progress_bar=False,
+        return_raw_trace=True,
+        initial_step=_FIRST_STEP,
+        target_accept=accept,
+    )
+    (values,), (statistics,) = trace.get_arrow_trace()
+    pi = pyarrow.array(values.column("pi")).flatten().to_numpy().reshape(-1, K)
+    if len(pi) < draws + tune:
+        # nutpie takes an interrupt as a wish for the draws so far.
+        raise KeyboardInterrupt
+
+    def statistic(name: str) -> npt.NDArray[Any]:
+        column = pyarrow.array(statistics.column(name)).to_numpy(zero_copy_only=False)
+        return np.asarray(column[-draws:])
+
+    return Chain(
+        np.maximum(pi[-draws:], SMALLEST),
+        int(statistic("diverging").sum()),
+        float(statistic("mean_tree_accept").mean()),
+        int(statistic("n_steps").sum()),
+    )
+
+
+def _in_blocks(L: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return likelihoods as (blocks, K, BLOCK) and weights as (blocks, BLOCK), by weight."""
+    order = np.argsort(w, kind="stable")
+    n, K = L.shape
+    n_blocks = -(-n // BLOCK)
+    # What fills up the last block is possible under any class, and counts nothing.
+    rows, weights = np.ones((n_blocks * BLOCK, K)), np.zeros(n_blocks * BLOCK)
+    rows[:n], weights[:n] = L[order], w[order]
+    blocks = rows.reshape(n_blocks, BLOCK, K).transpose(0, 2, 1)
+    return np.ascontiguousarray(blocks), weights.reshape(n_blocks, BLOCK)
+
+
+def _import_nutpie() -> tuple[Any, Any]:
+    """Return nutpie and its module of models; ArviZ, which it imports, announces its future."""
+    # Warning filters belong to the process: only one thread may change them, and only once.
+    if "nutpie.compile_pymc" not in sys.modules:
+        with _IMPORTING, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            importlib.import_module("nutpie")
+    return importlib.import_module("nutpie"), importlib.import_module("nutpie.compile_pymc")
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+def _invert_cholesky(P: FloatArray) -> FloatArray:
+    """Return the inverse of the lower Cholesky factor of ``P``."""
+    m = len(P)
+    R, inverse = np.zeros((m, m)), np.zeros((m, m))
+    for a in range(m):
+        for b in range(a + 1):
+            total = P[a, b]
+            for c in range(b):
+                total -= R[a, c] * R[b, c]
+            # A pivot lost to rounding only makes the coordinates less round.
+            R[a, b] = np.sqrt(max(total, 1e-12 * P[a, a])) if a == b else total / R[b, b]
+    for b in range(m):
+        inverse[b, b] = 1.0 / R[b, b]
+        for a in range(b + 1, m):
+            total = 0.0
+            for c in range(b, a):
+                total -= R[a, c] * inverse[c, b]
+            inverse[a, b] = total / R[a, a]
+    return inverse
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+def _mix(z: FloatArray, centre: FloatArray, R_inverse: FloatArray, pi: FloatArray) -> float:
+    """Write the mix at ``z`` into ``pi``; return the logarithm of what it was divided by."""
+    K = len(pi)
+    for k in range(K):
+        pi[k] = centre[k]
+    for a in range(K - 1):
+        for b in range(a + 1):
+            pi[b] += R_inverse[a, b] * z[a]
+    most = -np.inf
+    for k in range(K):
+        most = max(most, pi[k])
+    total = 0.0
+    for k in range(K):
+        total += np.exp(pi[k] - most)
+    divisor: float = most + np.log(total)
+    for k in range(K):
+        pi[k] = np.exp(pi[k] - divisor)
+    return divisor
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+def _divide(L: FloatArray, w: FloatArray, pi: FloatArray, u: FloatArray, ratio: FloatArray) -> None:
+    for j in range(BLOCK):
+        u[j] = 0.0
+    for k in range(len(pi)):
+        for j in range(BLOCK):
+            u[j] += pi[k] * L[k, j]
+    for j in range(BLOCK):
+        # Where an item becomes impossible the density is as good as zero, but stays a number.
+        u[j] = max(u[j], 1e-290)
+        ratio[j] = w[j] / u[j]
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+def _add_products(L: FloatArray, ratio: FloatArray, out: FloatArray) -> None:
+    for k in range(len(out)):
+        total = 0.0
+        for j in range(BLOCK):
+            total += L[k, j] * ratio[j]
+        out[k] += total
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+def density(
+    z: FloatArray,
+    L: FloatArray,
+    w: FloatArray,
+    prior: FloatArray,
+    centre: FloatArray,
+    R_inverse: FloatArray,
+    gradient: FloatArray,
+) -> float:
+    """Return the log density at ``z`` and write its gradient.
+
+    ``L`` is (blocks, K, BLOCK) here: loops over items vectorise however few the classes.
+    """
+    n_blocks, K, _ = L.shape
+    pi, slope = np.empty(K), np.zeros(K)
+    u, ratio = np.empty(BLOCK), np.empty(BLOCK)
+    divisor = _mix(z, centre, R_inverse, pi)
+    value: float = 0.0
+    weight, product, power = 0.0, 1.0, 0.0
+    for b in range(n_blocks):
+        _divide(L[b], w[b], pi, u, ratio)
+        for j in range(BLOCK):
+            weight += w[b, j]
+            # One logarithm for the product of many items of equal weight.
+            if w[b, j] != power or product < 1e-200:
+                value += power * np.log(product)
+                product, power = 1.0, w[b, j]
+            if u[j] > 1e-100:
+                product *= u[j]
+            else:
+                value += power * np.log(u[j])
+        _add_products(L[b], ratio, slope)
+    value += power * np.log(product)
+    for k in range(K):
+        weight += prior[k]
+    for k in range(K):
+        slope[k] = prior[k] + pi[k] * (slope[k] - weight)
+        # log pi without the exponential, which underflows before the prior's tail ends.
+        shift = centre[k] - divisor
+        value += prior[k] * shift
+    for a in range(K - 1):
+        total, shift = 0.0, 0.0
+        for b in range(a + 1):
+            total += R_inverse[a, b] * slope[b]
+            shift += R_inverse[a, b] * prior[b]
+        gradient[a] = total
+        value += z[a] * shift
+    return value
+
+
+@intrinsic
+def _as_doubles(typing_context: Any, address: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.inttoptr(args[0], context.get_value_type(_DOUBLES))
+
+    return _DOUBLES(types.int64), code
+
+
+@intrinsic
+def _as_integers(typing_context: Any, pointer: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], context.get_value_type(_INTEGERS))
+
+    return _INTEGERS(types.voidptr), code
+
+
+@cfunc(types.int64(types.uint64, _DOUBLES, _DOUBLES, _DOUBLES, types.voidptr), cache=True)
+def _log_density(dim: Any, z: Any, gradient: Any, value: Any, user_data: Any) -> int:
+    sizes = carray(_as_integers(user_data), 7)
+    n, K = sizes[0], sizes[1]
+    value[0] = density(
+        carray(z, K - 1),
+        carray(_as_doubles(sizes[2]), (n, K, BLOCK)),
+        carray(_as_doubles(sizes[3]), (n, BLOCK)),
+        carray(_as_doubles(sizes[4]), K),
+        carray(_as_doubles(sizes[5]), K),
+        carray(_as_doubles(sizes[6]), (K - 1, K - 1)),
+        carray(gradient, K - 1),
+    )
+    # A positive code ends the trajectory as a divergence.
+    return 0 if np.isfinite(value[0]) else 1
+
+
+@cfunc(types.int64(types.uint64, types.uint64, _DOUBLES, _DOUBLES, types.voidptr), cache=True)
+def _expand(dim: Any, expanded: Any, z: Any, pi: Any, user_data: Any) -> int:
+    sizes = carray(_as_integers(user_data), 7)
+    K = sizes[1]
+    _mix(
+        carray(z, K - 1),
+        carray(_as_doubles(sizes[5]), K),
+        carray(_as_doubles(sizes[6]), (K - 1, K - 1)),
+        carray(pi, K),
+    )
+    return 0

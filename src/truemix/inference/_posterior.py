@@ -1,0 +1,179 @@
+"""The posterior of a mix around its mode: what every sampler needs to know before it starts.
+
+The density is ``prod_k pi_k^a_k prod_i (L_i @ pi)^(w_i / T)`` with respect to log-ratio
+coordinates of ``pi``, whose Jacobian turns the ``a - 1`` of the Dirichlet into ``a``. A prior thus
+acts like one more item of weight ``a_k`` that only class k explains, which makes the mode an
+ordinary maximum-likelihood problem, inside the simplex for every positive prior.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from truemix._typing import FloatArray
+from truemix.inference._sqp import solve_mixture
+
+_FAST = {"reassoc", "contract", "nsz"}
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+# The mode is where the samplers start and what they scale by: no need for all its digits.
+_GAP, _STEPS = 1e-6, 200
+
+
+class Posterior(NamedTuple):
+    """A posterior on the simplex.
+
+    ``L`` (n, K) are distinct rows of likelihoods scaled to maximum 1, ``w`` (n,) their weights,
+    ``prior`` (K,) the Dirichlet parameters; ``mode`` (K,) is the mode in log-ratio coordinates
+    and ``moment`` (K, K) is ``sum_i w_i r_i r_i'`` over the responsibilities ``r_i`` there.
+    """
+
+    L: FloatArray
+    w: FloatArray
+    prior: FloatArray
+    temperature: float
+    mode: FloatArray
+    moment: FloatArray
+
+    def precision(self) -> FloatArray:
+        """Return minus the Hessian of the log density in ``log pi``, at the mode."""
+        total = self.prior.sum() + self.w.sum() / self.temperature
+        curved: FloatArray = self.moment / self.temperature + np.diag(self.prior)
+        curved -= total * np.outer(self.mode, self.mode)
+        return curved
+
+    def gibbs_rate(self) -> float:
+        """Return the autocorrelation of Gibbs sampling, which is the convergence rate of EM.
+
+        Given a mix, the next one is ``(a + expected allocation) / (A + n)`` on average. This is
+        the largest eigenvalue of that map's Jacobian at the mode, made symmetric.
+        """
+        root = np.sqrt(self.mode)
+        # Responsibilities sum to 1 in each row, so the rows of the moment sum to the counts.
+        jacobian = np.diag(self.moment.sum(axis=1) / self.mode)
+        jacobian -= self.moment / np.outer(root, root)
+        largest = np.linalg.eigvalsh(jacobian)[-1] / (self.prior.sum() + self.w.sum())
+        return float(min(max(largest, 0.0), 1.0))
+
+
+def make_posterior(
+    L: FloatArray, w: FloatArray, prior: FloatArray, temperature: float
+) -> Posterior:
+    """Merge identical rows and find the mode.
+
+    Parameters
+    ----------
+    L : array of shape (n, K), C-contiguous
+        Likelihoods, each row scaled to maximum 1.
+    w : array of shape (n,)
+        Positive weights, as counts.
+    prior : array of shape (K,)
+        Positive Dirichlet parameters.
+    temperature : float
+        The likelihood is raised to one over this.
+    """
+    K = L.shape[1]
+    # Bags drawn with replacement and models with few distinct outputs repeat rows.
+    L, w = _merge(L, w)
+    weights = np.concatenate([w / temperature, prior])
+    weights /= weights.sum()
+    mode, _, _, _ = solve_mixture(
+        np.concatenate([L, np.eye(K)]), weights, np.full(K, 1.0 / K), _GAP, _STEPS
+    )
+    # One step of EM: exact at the mode, and away from zero wherever the solver stopped.
+    mode = _expected(L, weights[: len(L)], mode) + weights[len(L) :]
+    mode = np.maximum(mode / mode.sum(), 1e-280)
+    return Posterior(L, w, prior, temperature, mode, _moment(L, w, mode))
+
+
+def _merge(L: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return distinct rows and the sum of the weights of each."""
+    bits = L.view(np.uint64)
+    keys = _keys(bits)
+    order = np.argsort(keys, kind="stable")
+    if (np.diff(keys[order]) != 0).all():
+        return L, w
+    total = _sum_equal(bits, keys, order, w)
+    rows = np.flatnonzero(total)
+    return L[rows], total[rows]
+
+
+@njit(nogil=True, cache=True)
+def _keys(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return a number for each row, the same for rows that are the same."""
+    n, K = bits.shape
+    keys = np.empty(n, np.uint64)
+    for i in range(n):
+        key = np.uint64(0)
+        for k in range(K):
+            key = (key ^ bits[i, k]) * _MULTIPLIER
+            key ^= key >> np.uint64(29)
+        keys[i] = key
+    return keys
+
+
+@njit(nogil=True, cache=True)
+def _sum_equal(
+    bits: npt.NDArray[np.uint64],
+    keys: npt.NDArray[np.uint64],
+    order: npt.NDArray[np.int64],
+    w: FloatArray,
+) -> FloatArray:
+    """Return weights with those of equal rows moved to the first of them."""
+    n, K = bits.shape
+    total, first = w.copy(), 0
+    for at in range(1, n):
+        i, j = order[first], order[at]
+        same = keys[i] == keys[j]
+        for k in range(K):
+            if not same:
+                break
+            same = bits[i, k] == bits[j, k]
+        if same:
+            total[i] += w[j]
+            total[j] = 0.0
+        else:
+            first = at
+    return total
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+def _expected(L: FloatArray, w: FloatArray, x: FloatArray) -> FloatArray:
+    """Return the expected weight of each class given the mix ``x``."""
+    n, K = L.shape
+    out = np.zeros(K)
+    for i in range(n):
+        total = 0.0
+        for k in range(K):
+            total += x[k] * L[i, k]
+        scale = w[i] / max(total, 1e-290)
+        for k in range(K):
+            out[k] += scale * L[i, k]
+    for k in range(K):
+        out[k] *= x[k]
+    return out
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+def _moment(L: FloatArray, w: FloatArray, x: FloatArray) -> FloatArray:
+    n, K = L.shape
+    out, r = np.zeros((K, K)), np.empty(K)
+    for i in range(n):
+        total = 0.0
+        for k in range(K):
+            r[k] = x[k] * L[i, k]
+            total += r[k]
+        scale = np.sqrt(w[i]) / total
+        for k in range(K):
+            r[k] *= scale
+        for k in range(K):
+            if r[k] > 1e-18:
+                for j in range(k + 1):
+                    out[k, j] += r[k] * r[j]
+    for k in range(K):
+        for j in range(k):
+            out[j, k] = out[k, j]
+    return out

@@ -1,0 +1,262 @@
+"""Which sampler, how long, and what the draws are worth."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from truemix._typing import FloatArray
+from truemix.exceptions import InputError
+from truemix.inference._allocation import Layout, allocate_draws, arrange
+from truemix.inference._diagnostics import FEWEST_DRAWS, effective_sizes
+from truemix.inference._gibbs import sweep
+from truemix.inference._nuts import LEAST_WARMUP, Chain, run_nuts
+from truemix.inference._posterior import Posterior, make_posterior
+from truemix.inference._random import seed_state
+
+# The effective sample size per draw that is promised, and the one that a plan aims at: what is
+# measured is the smallest over the classes, and noisy.
+_PROMISED, _AIM = 0.4, 0.55
+# What a plan may cost at most, in its own nanoseconds: about half a minute.
+_BUDGET = 3e10
+_MOST_CHAINS = 8
+# Mean acceptances of NUTS to try in turn, until hardly any trajectory diverges.
+_ACCEPT = (0.8, 0.95, 0.99)
+# Below this prior the log of an empty class has a tail so long that long steps hit its other end.
+_LONG_TAIL = 0.75
+# The share of trajectories that may diverge: each is a step not taken, harmless if rare.
+_DIVERGENT = 1e-3
+# How often an R-hat may be called bad although nothing is wrong.
+_FALSE_ALARM = 1e-4
+
+
+class Settings(NamedTuple):
+    """What to draw; all of it checked."""
+
+    prior: FloatArray
+    temperature: float
+    draws: int
+    warmup: int
+    sampler: str
+
+
+class Plan(NamedTuple):
+    """How to draw it: the sampler and why, how many sweeps apart, and the most (or chains)."""
+
+    sampler: str
+    reason: str
+    thinning: int
+    most: int
+
+
+def draw_mixes(
+    L: FloatArray, w: FloatArray, settings: Settings, seed: np.random.SeedSequence
+) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
+    """Return draws of the mix, of the realised mix, and diagnostics.
+
+    Parameters
+    ----------
+    L : array of shape (n, K), C-contiguous
+        Likelihoods, each row scaled to maximum 1.
+    w : array of shape (n,)
+        Positive weights, as counts.
+    settings : Settings
+        What to draw.
+    seed : SeedSequence
+        Where the randomness comes from.
+    """
+    whole = bool((w == np.floor(w)).all())
+    if settings.sampler == "gibbs":
+        _check_gibbs(settings.temperature, w, whole)
+    if L.shape[1] == 1:
+        return _only_one_class(settings.draws)
+    posterior = make_posterior(L, w, settings.prior, settings.temperature)
+    layout = arrange(posterior.L, posterior.w, posterior.mode)
+    plan = _plan(posterior, layout, settings, whole)
+    run = _by_gibbs if plan.sampler == "gibbs" else _by_nuts
+    draws, batch, diagnostics = run(posterior, layout, settings, plan, seed)
+    diagnostics = {"sampler": plan.sampler, "reason": plan.reason, **diagnostics}
+    diagnostics["failed"] = _failures(diagnostics, *draws.shape)
+    return draws, batch, diagnostics
+
+
+def _check_gibbs(temperature: float, w: FloatArray, whole: bool) -> None:
+    if temperature != 1.0:
+        raise InputError(
+            f"The 'temperature' parameter is {temperature:g} but sampler='gibbs' draws at "
+            "temperature 1 only; use sampler='nuts' or 'auto'."
+        )
+    if not whole:
+        row = int(np.argmax(w != np.floor(w)))
+        raise InputError(
+            f"A weight is {w[row]:g} but sampler='gibbs' needs weights that are whole numbers, "
+            "how often each row counts; use sampler='nuts' or 'auto'."
+        )
+
+
+def _only_one_class(draws: int) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
+    diagnostics = {
+        "sampler": "exact",
+        "reason": "there is only one class",
+        **_statistics(float(draws), 1.0, 1.0, 1, 0),
+        "failed": [],
+    }
+    return np.ones((draws, 1)), np.ones((draws, 1)), diagnostics
+
+
+def _statistics(
+    ess: float | None, rhat: float | None, acceptance: float, thinning: int, steps: int
+) -> dict[str, Any]:
+    return {
+        "ess": ess,
+        "rhat": rhat,
+        "divergences": 0,
+        "acceptance": acceptance,
+        "thinning": thinning,
+        "steps": steps,
+    }
+
+
+def _plan(posterior: Posterior, layout: Layout, settings: Settings, whole: bool) -> Plan:
+    """Choose the sampler with the smaller predicted cost for the same effective draws."""
+    per_sweep, per_step = _costs(posterior, layout)
+    # Steps per draw as measured from K = 3 to 100, and a share of second chains.
+    steps = 4.0 * len(posterior.mode) ** 0.3 * (settings.draws + max(settings.warmup, LEAST_WARMUP))
+    nuts = 3e6 + 1.3 * per_step * steps
+    most_chains = int(min(max(_BUDGET / nuts, 1), _MOST_CHAINS))
+    if settings.sampler == "nuts":
+        return Plan("nuts", "it was asked for", 1, most_chains)
+    if settings.temperature != 1.0:
+        reason = f"Gibbs sampling is for temperature 1, this is {settings.temperature:g}"
+        return Plan("nuts", reason, 1, most_chains)
+    if not whole:
+        return Plan("nuts", "Gibbs sampling is for weights that are whole numbers", 1, most_chains)
+    rate = posterior.gibbs_rate()
+    # The autocorrelation of draws `thinning` sweeps apart is rate^thinning; of the first order, so
+    # it gives the effective sample size (1 - r) / (1 + r) per draw.
+    thinning = 1
+    if rate > 0.0:
+        wanted = np.log((1 - _AIM) / (1 + _AIM)) / np.log(min(rate, 1 - 1e-9))
+        thinning = max(1, int(np.ceil(wanted)))
+    gibbs = per_sweep * (settings.draws * thinning + settings.warmup)
+    most = max(1, int(_BUDGET / (per_sweep * (settings.draws + settings.warmup))))
+    if settings.sampler == "gibbs":
+        return Plan("gibbs", "it was asked for", min(thinning, most), most)
+    reason = (
+        f"EM converges at rate {rate:.3f} per sweep, so Gibbs sampling needs {thinning} "
+        f"sweep{'s' * (thinning > 1)} per draw: predicted to take {gibbs / nuts:.2g} of NUTS' time"
+    )
+    if gibbs <= nuts:
+        return Plan("gibbs", reason, min(thinning, most), most)
+    return Plan("nuts", reason, 1, most_chains)
+
+
+def _costs(posterior: Posterior, layout: Layout) -> tuple[float, float]:
+    """Return nanoseconds per Gibbs sweep and per step of NUTS, by a rule fitted to timings.
+
+    A rule and no clock, so that the choice, and with it the draws, depend on the input alone.
+    """
+    n, K = posterior.L.shape
+    doubtful = layout.weights.size
+    sweep_cost = 200.0 + 25.0 * K + (5.5 + 0.25 * K) * doubtful
+    sweep_cost += (30.0 + K) * min(len(layout.odds), 4.0 * layout.odds.sum() + K)
+    sweep_cost += 200.0 * K * len(layout.heavy)
+    return sweep_cost, 4000.0 + 60.0 * K + 0.5 * K * K + (3.7 + 0.28 * K) * n
+
+
+def _worth(draws: FloatArray) -> tuple[float | None, float | None]:
+    """Return the smallest effective sample size and the largest R-hat, if they can be told."""
+    if len(draws) < FEWEST_DRAWS:
+        return None, None
+    ess, rhat = effective_sizes(draws)
+    return float(ess.min()), float(rhat.max())
+
+
+def _by_gibbs(
+    posterior: Posterior,
+    layout: Layout,
+    settings: Settings,
+    plan: Plan,
+    seed: np.random.SeedSequence,
+) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
+    state, pi, n = seed_state(seed), posterior.mode.copy(), settings.draws
+    thinning, first = plan.thinning, settings.warmup * min(plan.thinning, 10)
+    draws, batch = sweep(layout, posterior.prior, pi, state, first, n, thinning)
+    steps = first + n * thinning
+    ess, rhat = _worth(draws)
+    while ess is not None and ess < _PROMISED * n and 2 * thinning <= plan.most:
+        # As many sweeps again, and every second draw of both: nothing is thrown away.
+        more, more_batch = sweep(layout, posterior.prior, pi, state, 0, n, thinning)
+        draws = np.concatenate([draws, more])[1::2]
+        batch = np.concatenate([batch, more_batch])[1::2]
+        steps += n * thinning
+        thinning *= 2
+        ess, rhat = _worth(draws)
+    return draws, batch, _statistics(ess, rhat, 1.0, thinning, steps)
+
+
+def _by_nuts(
+    posterior: Posterior,
+    layout: Layout,
+    settings: Settings,
+    plan: Plan,
+    seed: np.random.SeedSequence,
+) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
+    n = settings.draws
+    chains: list[Chain] = []
+    stream, allocation = seed.spawn(2)
+    seeds = stream.generate_state(_MOST_CHAINS, np.uint64)
+    accept = list(_ACCEPT if posterior.prior.min() >= _LONG_TAIL else _ACCEPT[1:])
+    wanted, steps = 1, 0
+    while True:
+        for number in range(len(chains), wanted):
+            # Chains that follow start from the same mode and scales: less is left to adapt.
+            warmup = settings.warmup if number == 0 else settings.warmup // 2
+            chain = run_nuts(posterior, n, warmup, int(seeds[number]), accept[0])
+            steps += chain.steps
+            while number == 0 and chain.divergences > _DIVERGENT * n and len(accept) > 1:
+                accept.pop(0)
+                chain = run_nuts(posterior, n, warmup, int(seeds[number]), accept[0])
+                steps += chain.steps
+            chains.append(chain)
+        # Each chain gives the same number of draws, evenly spaced, in its own order.
+        draws = np.concatenate([chain.draws for chain in chains])[wanted - 1 :: wanted]
+        ess, rhat = _worth(draws)
+        if ess is None or ess >= _PROMISED * n or 2 * wanted > plan.most:
+            break
+        wanted *= 2
+    draws = np.ascontiguousarray(draws)
+    batch = allocate_draws(layout, draws, seed_state(allocation))
+    acceptance = float(np.mean([chain.acceptance for chain in chains]))
+    diagnostics = _statistics(ess, rhat, acceptance, wanted, steps)
+    diagnostics["divergences"] = sum(chain.divergences for chain in chains)
+    return draws, batch, diagnostics
+
+
+def _failures(diagnostics: dict[str, Any], n: int, K: int) -> list[str]:
+    """Say in sentences what is wrong with a sample."""
+    failed = []
+    ess, rhat = diagnostics["ess"], diagnostics["rhat"]
+    if ess is not None and ess < _PROMISED * n:
+        failed.append(
+            f"The effective sample size is {ess:.0f} for {n} draws, below {_PROMISED * n:.0f}; "
+            "intervals are noisier than the number of draws suggests."
+        )
+    if ess is not None and rhat is not None:
+        # With halves of ess/2 independent draws, R-hat^2 - 1 is chi-squared over ess/2 even if
+        # nothing is wrong; the largest of K classes and two R-hats each must exceed that.
+        noise = ndtri(_FALSE_ALARM / (4 * K)) ** 2 / max(ess, 1.0)
+        limit = max(1.01, 1.0 + noise)
+        if rhat > limit:
+            failed.append(
+                f"R-hat is {rhat:.3f}, above {limit:.3f}; the first and the second half of the "
+                "draws disagree. Increase warmup."
+            )
+    if diagnostics["divergences"] > _DIVERGENT * n * diagnostics["thinning"]:
+        failed.append(
+            f"{diagnostics['divergences']} trajectories of NUTS diverged; parts of the posterior "
+            "may be missed. A larger prior or sampler='gibbs' avoids this."
+        )
+    return failed

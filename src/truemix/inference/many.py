@@ -1,0 +1,194 @@
+"""Many bags of items from one pool, on all cores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from truemix._threads import for_each_block
+from truemix._typing import FloatArray, IntArray, Seed
+from truemix.exceptions import InputError
+from truemix.inference.maximum_likelihood import (
+    MixtureFit,
+    _check_controls,
+    _check_matrix,
+    _check_rows,
+    _check_start,
+)
+from truemix.inference.sampling import MixtureSample, check_seed, check_settings, scale_rows
+
+
+def maximize_mixtures(
+    log_likelihood: npt.ArrayLike,
+    bags: Sequence[npt.ArrayLike],
+    *,
+    starts: npt.ArrayLike | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 1000,
+) -> list[MixtureFit]:
+    """Find the maximum-likelihood mix of each bag of items from one pool.
+
+    Parameters
+    ----------
+    log_likelihood : array-like of shape (n, K)
+        The pool, as for :func:`truemix.inference.maximize_mixture`.
+    bags : sequence of integer arrays
+        For each bag, the rows of the pool in it; rows may repeat.
+    starts : array-like of shape (len(bags), K), optional
+        Where to start for each bag; uniform by default.
+    tol, max_iter
+        As for :func:`truemix.inference.maximize_mixture`.
+
+    Returns
+    -------
+    list of MixtureFit
+        One per bag, equal to ``maximize_mixture(log_likelihood[bag])``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from truemix.inference import maximize_mixtures
+    >>> pool = np.log([[8, 1], [8, 1], [1, 8], [1, 8]])
+    >>> fits = maximize_mixtures(pool, [[0, 1, 2, 3], [0, 1, 2], [2, 3, 3]])
+    >>> np.round([fit.prevalence for fit in fits], 2)
+    array([[0.5 , 0.5 ],
+           [0.71, 0.29],
+           [0.  , 1.  ]])
+    """
+    from truemix.inference._sqp import solve_mixture
+
+    values, rows = _check_pool(log_likelihood, bags)
+    firsts = _check_starts(starts, len(rows), values.shape[1])
+    _check_controls(tol, max_iter)
+    L, peaks = _scale_pool(values, rows)
+
+    def solve(bag: int) -> MixtureFit:
+        own = L[rows[bag]]
+        w = np.full(len(own), 1.0 / len(own))
+        x, gap, steps, converged = solve_mixture(own, w, firsts[bag], float(tol), int(max_iter))
+        mean = float(w @ (np.log(own @ x) + peaks[rows[bag]]))
+        return MixtureFit(x, float(gap), int(steps), bool(converged), mean)
+
+    fits: list[MixtureFit | None] = [None] * len(rows)
+
+    def work(block: slice) -> None:
+        fits[block] = [solve(bag) for bag in range(block.start, block.stop)]
+
+    for_each_block(work, len(rows), 1)
+    return [fit for fit in fits if fit is not None]
+
+
+def sample_mixtures(
+    log_likelihood: npt.ArrayLike,
+    bags: Sequence[npt.ArrayLike],
+    *,
+    prior: npt.ArrayLike = 1.0,
+    temperature: float = 1.0,
+    draws: int = 1000,
+    warmup: int = 500,
+    sampler: str = "auto",
+    random_state: Seed | Sequence[Seed] = None,
+) -> list[MixtureSample]:
+    """Draw from the posterior of the mix of each bag of items from one pool.
+
+    Parameters
+    ----------
+    log_likelihood : array-like of shape (n, K)
+        The pool, as for :func:`truemix.inference.sample_mixture`.
+    bags : sequence of integer arrays
+        For each bag, the rows of the pool in it; rows may repeat.
+    prior, temperature, draws, warmup, sampler
+        As for :func:`truemix.inference.sample_mixture`.
+    random_state : int, Generator, None, or a sequence of them
+        One seed for every bag, or one for each. An integer means the same random stream in each
+        bag; for draws that are compared between bags give each its own.
+
+    Returns
+    -------
+    list of MixtureSample
+        One per bag, equal to ``sample_mixture(log_likelihood[bag], ...)`` called one by one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from truemix.inference import sample_mixtures
+    >>> pool = np.log([[8, 1], [8, 1], [1, 8], [1, 8]])
+    >>> samples = sample_mixtures(pool, [[0, 1, 2, 3], [2, 3, 3]], random_state=0)
+    >>> [sample.draws.shape for sample in samples]
+    [(1000, 2), (1000, 2)]
+    """
+    from truemix.inference._samplers import draw_mixes
+
+    values, rows = _check_pool(log_likelihood, bags)
+    settings = check_settings(values.shape[1], prior, temperature, draws, warmup, sampler)
+    # In this order, so that one generator gives each bag what it would get one by one.
+    seeds = [check_seed(state) for state in _per_bag(random_state, len(rows))]
+    L, _ = _scale_pool(values, rows)
+    samples: list[MixtureSample | None] = [None] * len(rows)
+
+    def work(block: slice) -> None:
+        for bag in range(block.start, block.stop):
+            own = L[rows[bag]]
+            results = draw_mixes(own, np.ones(len(own)), settings, seeds[bag])
+            samples[bag] = MixtureSample(*results)
+
+    for_each_block(work, len(rows), 1)
+    return [sample for sample in samples if sample is not None]
+
+
+def _per_bag(random_state: Seed | Sequence[Seed], n_bags: int) -> Sequence[Seed]:
+    if random_state is None or not isinstance(random_state, Sequence | np.ndarray):
+        return [random_state] * n_bags
+    if len(random_state) != n_bags:
+        raise InputError(
+            f"random_state has {len(random_state)} seeds for {n_bags} bags; expected a single "
+            "seed, or one for each bag."
+        )
+    return list(random_state)
+
+
+def _check_pool(
+    log_likelihood: npt.ArrayLike, bags: Sequence[npt.ArrayLike]
+) -> tuple[FloatArray, list[IntArray]]:
+    values = _check_matrix(log_likelihood)
+    n = len(values)
+    rows = []
+    for number, bag in enumerate(bags):
+        index = np.asarray(bag)
+        if index.ndim != 1 or index.size == 0 or index.dtype.kind not in "iu":
+            raise InputError(
+                f"Bag {number} is an array of shape {index.shape} and type {index.dtype}; expected "
+                "a list of at least one row number of log_likelihood, for a mask "
+                "np.flatnonzero(mask)."
+            )
+        outside = np.flatnonzero((index < 0) | (index >= n))
+        if outside.size:
+            raise InputError(
+                f"Bag {number} holds the row number {index[outside[0]]} at position {outside[0]}; "
+                f"log_likelihood has rows 0 to {n - 1}."
+            )
+        rows.append(index.astype(np.intp))
+    return values, rows
+
+
+def _scale_pool(values: FloatArray, rows: list[IntArray]) -> tuple[FloatArray, FloatArray]:
+    """Scale the pool once; only rows that are in some bag need a possible class."""
+    used = np.zeros(len(values))
+    for index in rows:
+        used[index] = 1.0
+    peaks = _check_rows(values, used)
+    return scale_rows(values, np.where(used > 0, peaks, 0.0)), peaks
+
+
+def _check_starts(starts: npt.ArrayLike | None, n_bags: int, K: int) -> list[FloatArray]:
+    if starts is None:
+        return [_check_start(None, K)] * n_bags
+    table = np.asarray(starts)
+    if table.shape != (n_bags, K):
+        raise InputError(
+            f"starts has shape {table.shape}; expected one row for each of the {n_bags} bags and "
+            f"one column for each of the {K} classes, shape ({n_bags}, {K})."
+        )
+    return [_check_start(start, K) for start in table]
