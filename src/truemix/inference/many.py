@@ -10,14 +10,15 @@ import numpy.typing as npt
 from truemix._threads import for_each_block
 from truemix._typing import FloatArray, IntArray, Seed
 from truemix.exceptions import InputError
-from truemix.inference.maximum_likelihood import (
-    MixtureFit,
-    _check_controls,
-    _check_matrix,
-    _check_rows,
-    _check_start,
+from truemix.inference._checks import (
+    check_controls,
+    check_matrix,
+    check_rows,
+    check_start,
+    scale_rows,
 )
-from truemix.inference.sampling import MixtureSample, check_seed, check_settings, scale_rows
+from truemix.inference.maximum_likelihood import MixtureFit
+from truemix.inference.sampling import MixtureSample, check_seed, check_settings
 
 
 def maximize_mixtures(
@@ -61,7 +62,7 @@ def maximize_mixtures(
 
     values, rows = _check_pool(log_likelihood, bags)
     firsts = _check_starts(starts, len(rows), values.shape[1])
-    _check_controls(tol, max_iter)
+    check_controls(tol, max_iter)
     L, peaks = _scale_pool(values, rows)
 
     def solve(bag: int) -> MixtureFit:
@@ -152,7 +153,7 @@ def _per_bag(random_state: Seed | Sequence[Seed], n_bags: int) -> Sequence[Seed]
 def _check_pool(
     log_likelihood: npt.ArrayLike, bags: Sequence[npt.ArrayLike]
 ) -> tuple[FloatArray, list[IntArray]]:
-    values = _check_matrix(log_likelihood)
+    values = check_matrix(log_likelihood)
     n = len(values)
     rows = []
     for number, bag in enumerate(bags):
@@ -178,17 +179,17 @@ def _scale_pool(values: FloatArray, rows: list[IntArray]) -> tuple[FloatArray, F
     used = np.zeros(len(values))
     for index in rows:
         used[index] = 1.0
-    peaks = _check_rows(values, used)
+    peaks = check_rows(values, used)
     return scale_rows(values, np.where(used > 0, peaks, 0.0)), peaks
 
 
 def _check_starts(starts: npt.ArrayLike | None, n_bags: int, K: int) -> list[FloatArray]:
     if starts is None:
-        return [_check_start(None, K)] * n_bags
+        return [check_start(None, K)] * n_bags
     table = np.asarray(starts)
     if table.shape != (n_bags, K):
         raise InputError(
             f"starts has shape {table.shape}; expected one row for each of the {n_bags} bags and "
             f"one column for each of the {K} classes, shape ({n_bags}, {K})."
         )
-    return [_check_start(start, K) for start in table]
+    return [check_start(start, K) for start in table]

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from truemix._typing import FloatArray, Seed
-from truemix.inference.maximum_likelihood import _check_matrix, _check_rows
+from truemix.inference._checks import check_matrix, check_rows, scale_rows
 from truemix.validation import (
     check_choice,
     check_integer,
+    check_positive,
     check_weights,
     parameter_error,
 )
@@ -122,23 +123,15 @@ def sample_mixture(
     # numba takes most of a second to import, and only sampling needs it.
     from truemix.inference._samplers import draw_mixes
 
-    values = _check_matrix(log_likelihood)
+    values = check_matrix(log_likelihood)
     n, K = values.shape
     w = np.ones(n) if weights is None else check_weights(weights, n)
     settings = check_settings(K, prior, temperature, draws, warmup, sampler)
     seed = check_seed(random_state)
-    peaks = _check_rows(values, w)
+    peaks = check_rows(values, w)
     if not w.all():
         values, peaks, w = values[w > 0], peaks[w > 0], w[w > 0]
     return MixtureSample(*draw_mixes(scale_rows(values, peaks), w, settings, seed))
-
-
-def scale_rows(values: FloatArray, peaks: FloatArray) -> FloatArray:
-    """Return likelihoods with maximum 1 in each row; what underflows there cannot matter."""
-    with np.errstate(over="ignore", under="ignore"):
-        L = np.subtract(values, peaks[:, None], order="C")
-        np.exp(L, out=L)
-    return L
 
 
 def check_settings(
@@ -149,7 +142,7 @@ def check_settings(
 
     return Settings(
         _check_prior(prior, K),
-        _check_temperature(temperature),
+        check_positive(temperature, "temperature"),
         check_integer(draws, "draws", minimum=1),
         check_integer(warmup, "warmup", minimum=0),
         check_choice(sampler, "sampler", SAMPLERS),
@@ -175,14 +168,6 @@ def _check_prior(prior: npt.ArrayLike, K: int) -> FloatArray:
             "1 is uniform, smaller ones favour mixes with few classes.",
         )
     return values
-
-
-def _check_temperature(temperature: object) -> float:
-    if isinstance(temperature, numbers.Real) and not isinstance(temperature, bool | np.bool_):
-        value = float(temperature)
-        if 0 < value < np.inf:
-            return value
-    raise parameter_error("temperature", "a positive number", temperature)
 
 
 def check_seed(random_state: Seed) -> np.random.SeedSequence:

@@ -1,0 +1,130 @@
+"""What the solver and the samplers take: checks of the matrix and of what goes with it."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from truemix._typing import FloatArray
+from truemix.exceptions import InputError
+
+# A row of smaller relative weight asks for shares that double precision cannot hold.
+LEAST_WEIGHT = 1e-280
+
+
+def _as_floats(values: npt.ArrayLike, name: str) -> FloatArray:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name} does not hold numbers only; it must be an array of real numbers: "
+            "convert or drop what is not a number."
+        ) from None
+
+
+def check_matrix(log_likelihood: npt.ArrayLike) -> FloatArray:
+    """Return a matrix with at least one row and one column, of numbers."""
+    values = _as_floats(log_likelihood, "log_likelihood")
+    if values.ndim != 2:
+        raise InputError(
+            f"log_likelihood has shape {values.shape}; it must have two dimensions, one row per "
+            "item and one column per class: reshape it, a single item to (1, K)."
+        )
+    if 0 in values.shape:
+        missing = "rows" if values.shape[0] == 0 else "columns"
+        raise InputError(
+            f"log_likelihood has no {missing} (shape {values.shape}); at least one item and one "
+            "class are needed: check what was selected before this call."
+        )
+    return values
+
+
+def check_rows(values: FloatArray, w: FloatArray) -> FloatArray:
+    """Return each row's maximum, which also reveals NaN, +inf and impossible rows."""
+    with np.errstate(invalid="ignore"):
+        peaks: FloatArray = values.max(axis=1)
+    wrong = np.isnan(peaks) | (peaks == np.inf)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        column = int(np.argmax(np.isnan(values[row]) | (values[row] == np.inf)))
+        raise InputError(
+            f"log_likelihood is {values[row, column]:+} in row {row}, column {column}; every entry "
+            "must be finite or -inf: repair the density that gave it, or drop the row."
+        )
+    impossible = (peaks == -np.inf) & (w > 0)
+    if impossible.any():
+        raise InputError(
+            f"log_likelihood is -inf for every class in row {int(np.argmax(impossible))}; each "
+            "item must be possible under some class: drop the row, or smooth the densities."
+        )
+    return peaks
+
+
+def relative_weights(weights: npt.ArrayLike | None, n: int) -> FloatArray:
+    """Return weights that sum to 1, those too small to count set to zero."""
+    if weights is None:
+        return np.full(n, 1.0 / n)
+    w = _as_floats(weights, "weights")
+    if w.shape != (n,):
+        raise InputError(
+            f"weights has shape {w.shape}; it must have one entry for each of the {n} rows of "
+            f"log_likelihood, shape ({n},): pass one weight per item."
+        )
+    _check_nonnegative(w, "weights")
+    # The maximum first: the sum of finite weights need not be finite.
+    w = np.ascontiguousarray(w / w.max())
+    w /= w.sum()
+    w[w < LEAST_WEIGHT] = 0.0
+    return w
+
+
+def check_start(start: npt.ArrayLike | None, K: int) -> FloatArray:
+    """Return a starting mix that sums to 1."""
+    if start is None:
+        return np.full(K, 1.0 / K)
+    first = _as_floats(start, "start")
+    if first.shape != (K,):
+        raise InputError(
+            f"start has shape {first.shape}; it must have one entry for each of the {K} columns "
+            f"of log_likelihood, shape ({K},): pass one prevalence per class."
+        )
+    _check_nonnegative(first, "start")
+    first = np.ascontiguousarray(first / first.max())
+    first /= first.sum()
+    return first
+
+
+def _check_nonnegative(values: FloatArray, name: str) -> None:
+    wrong = ~(np.isfinite(values) & (values >= 0))
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise InputError(
+            f"{name} is {values[at]} at position {at}; every entry must be finite and at least 0: "
+            "correct it."
+        )
+    if not values.any():
+        raise InputError(f"{name} is 0 everywhere; some entry must be positive: correct it.")
+
+
+def check_controls(tol: float, max_iter: int) -> None:
+    """Refuse a tolerance or a number of steps that makes no sense."""
+    if not 0 < tol < np.inf:
+        raise InputError(
+            f"tol is {tol}; it must be a positive number: leave it at 1e-8 if in doubt."
+        )
+    if int(max_iter) != max_iter or max_iter < 1:
+        raise InputError(
+            f"max_iter is {max_iter}; it must be a whole number of at least 1: "
+            "leave it at 1000 if in doubt."
+        )
+
+
+def scale_rows(values: FloatArray, peaks: FloatArray) -> FloatArray:
+    """Return likelihoods with maximum 1 in each row."""
+    # At the optimum a row's mixture is at least its weight times its largest likelihood (else the
+    # gradient of that class exceeds 1). So what underflows here, a factor of e^-745 below the
+    # largest, is beyond the last digit of every quantity at the optimum: the scaling is exact.
+    with np.errstate(over="ignore", under="ignore"):
+        L = np.subtract(values, peaks[:, None], order="C")
+        np.exp(L, out=L)
+    return L
