@@ -1,12 +1,13 @@
-"""What the benchmarks share: QuaPy as the peer, common data, and the clock."""
+"""QuaPy, the peer, as the benchmarks use it."""
 
 import sys
-import time
 import types
 import warnings
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+
+from common import best_of, posteriors
 
 # QuaPy asks for pystan before it offers any Bayesian method; only one that is not compared here
 # uses it, and it has no wheel for every platform.
@@ -35,22 +36,3 @@ class Given(ClassifierMixin, BaseEstimator):
     def predict(self, X):
         """Return the class of the largest posterior."""
         return self.classes_[X.argmax(axis=1)]
-
-
-def posteriors(n, n_classes, seed, mix=None):
-    """Draw softmax posteriors and their labels."""
-    rng = np.random.default_rng(seed)
-    labels = np.arange(n) % n_classes if mix is None else rng.choice(n_classes, n, p=mix)
-    logits = rng.normal(size=(n, n_classes)) + 3.0 * np.eye(n_classes)[labels]
-    p = np.exp(logits)
-    return p / p.sum(axis=1, keepdims=True), labels
-
-
-def best_of(repeats, function):
-    """Return the shortest time of several runs and the last result."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        result = function()
-        times.append(time.perf_counter() - start)
-    return min(times), result

@@ -2,7 +2,7 @@
 
 A classifier learns from noisy images in which all ten digits are equally common. Then comes a batch
 in which 3 and 8 make up most of the images. Counting the classifier's decisions misses that;
-KDEy corrects the count, from the same decisions' posteriors and without a single new label.
+truemix corrects the count, from the classifier's posteriors and without a single new label.
 """
 
 import argparse
@@ -15,10 +15,10 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from truemix import KDEy
+from truemix import BayesianKDEy
 
 BATCH_MIX = [0.02, 0.02, 0.04, 0.30, 0.02, 0.04, 0.02, 0.04, 0.40, 0.10]
-BATCH_SIZE = 500
+BATCH_SIZE = 200
 
 
 def make_batch():
@@ -30,34 +30,21 @@ def make_batch():
         noisy, digits, test_size=0.5, random_state=0, stratify=digits
     )
     counts = (np.array(BATCH_MIX) * BATCH_SIZE).astype(int)
-    rows = [rng.choice(np.flatnonzero(pool_digits == k), n) for k, n in enumerate(counts)]
+    rows = [
+        rng.choice(np.flatnonzero(pool_digits == k), n, replace=False) for k, n in enumerate(counts)
+    ]
     batch = np.concatenate(rows)
     return X, y, pool[batch], pool_digits[batch]
 
 
-def draw(table, path):
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(8, 3.6), layout="constrained")
-    place = np.arange(len(table))
-    series = [
-        ("truth", "true share", "#222222"),
-        ("prevalence", "KDEy", "#0072b2"),
-        ("counted", "classify and count", "#e69f00"),
-    ]
-    for offset, (column, label, color) in zip((-0.27, 0, 0.27), series, strict=True):
-        axes.bar(place + offset, 100 * table[column], 0.25, label=label, color=color)
-    axes.set_xticks(place, table.index)
-    axes.set_xlabel("digit")
-    axes.set_ylabel("share of the batch (%)")
-    axes.set_title(f"{BATCH_SIZE} unlabelled images: the mix, and what two methods say")
-    axes.legend(frameon=False)
-    axes.spines[["top", "right"]].set_visible(False)
+def draw(estimate, truth, path):
+    """Save the estimate's own plot, with the truth added."""
+    figure = estimate.plot()
+    axes = figure.axes[0]
+    axes.plot(truth, range(len(truth)), "k+", markersize=11, label="true share")
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=110)
 
 
 def main():
@@ -65,17 +52,19 @@ def main():
     parser.add_argument("--picture", type=Path, default=Path("out/digits.png"))
     picture = parser.parse_args().picture
 
-    X, y, batch, truth = make_batch()
+    X, y, batch, digits = make_batch()
     classifier = make_pipeline(StandardScaler(), LogisticRegression(C=0.01))
-    estimate = KDEy(classifier=classifier).fit(X, y).quantify(batch)
+    quantifier = BayesianKDEy(classifier=classifier, random_state=0).fit(X, y)
+    estimate = quantifier.quantify(batch)
     print(estimate)
 
-    table = estimate.frame().assign(truth=np.bincount(truth) / len(truth))
-    error = (table[["counted", "prevalence"]].sub(table["truth"], axis=0)).abs().mean()
-    print("\nThe truth beside it (in a real batch nobody knows it):")
-    print((100 * table[["truth", "prevalence", "counted"]]).round(1).T.to_string())
-    print(f"\nMean error: counting {error['counted']:.1%}, KDEy {error['prevalence']:.1%}.")
-    draw(table, picture)
+    truth = np.bincount(digits) / len(digits)
+    table = estimate.frame()[["prevalence", "counted"]].assign(truth=truth)
+    error = table.sub(truth, axis=0).abs().mean()
+    print("\nThe truth beside it (in a real batch nobody knows it), in percent:")
+    print((100 * table).round(1).T.to_string())
+    print(f"\nMean error: counting {error['counted']:.1%}, truemix {error['prevalence']:.1%}.")
+    draw(estimate, truth, picture)
     print(f"Picture: {picture}")
 
 

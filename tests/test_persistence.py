@@ -8,7 +8,19 @@ from sklearn.model_selection import KFold
 
 import truemix
 from support import posteriors
-from truemix import ACC, CC, EMQ, PCC, InputError, KDEy, NotFittedError
+from truemix import (
+    ACC,
+    CC,
+    EMQ,
+    PCC,
+    BayesianACC,
+    BayesianEMQ,
+    BayesianKDEy,
+    Bootstrap,
+    InputError,
+    KDEy,
+    NotFittedError,
+)
 
 QUANTIFIERS = [
     CC(),
@@ -18,6 +30,11 @@ QUANTIFIERS = [
     EMQ(calibration="vs"),
     KDEy(),
     KDEy(kernel="gaussian", bandwidth=np.float64(0.2)),
+    BayesianKDEy(bandwidth=0.3, shrinkage=0.1, prior=[1, 2, 0.5], random_state=0),
+    BayesianEMQ(calibration="ts", prior=np.array([1, 2, 0.5]), random_state=0),
+    BayesianEMQ(prior="mapls", random_state=0),
+    BayesianACC(temperature=2.0, random_state=0),
+    Bootstrap(EMQ(calibration="bcts"), draws=20, random_state=0),
 ]
 
 
@@ -40,6 +57,24 @@ def test_a_loaded_quantifier_gives_the_same_answers(quantifier, names, tmp_path)
     assert loaded.classes_.tolist() == names
     np.testing.assert_array_equal(loaded.train_prevalence_, quantifier.train_prevalence_)
     assert repr(loaded.quantify(target)) == repr(quantifier.quantify(target))
+
+
+@pytest.mark.parametrize("names", [["a", "b", "c"], [1, 2, 3]], ids=["text", "ints"])
+def test_a_prior_by_class_survives(names, tmp_path):
+    P, codes = posteriors(90, 3, seed=0)
+    prior = dict(zip(names, [1.0, 2.0, 0.5], strict=True))
+    quantifier = BayesianACC(prior=prior, random_state=0).fit(P, np.array(names)[codes])
+    truemix.save(quantifier, tmp_path / "q.npz")
+    loaded = truemix.load(tmp_path / "q.npz")
+    assert loaded.prior == prior
+    np.testing.assert_array_equal(loaded.predict(P), quantifier.predict(P))
+
+
+def test_a_generator_as_seed_cannot_be_saved(tmp_path):
+    P, codes = posteriors(90, 3, seed=0)
+    quantifier = BayesianACC(random_state=np.random.default_rng(0)).fit(P, codes)
+    with pytest.raises(InputError, match="'random_state' parameter of this BayesianACC is a Gen"):
+        truemix.save(quantifier, tmp_path / "q.npz")
 
 
 def test_any_file_name_will_do_and_nothing_else_is_left(fitted, tmp_path):

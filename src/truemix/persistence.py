@@ -7,6 +7,7 @@ header with the kind of file, the format's version, the class of the quantifier 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -73,31 +74,68 @@ def load(path: str | os.PathLike[str]) -> Quantifier:
         Fitted, and giving the same answers as the one that was saved.
     """
     header, arrays = read_archive(path, KIND)
-    kind = getattr(quantifiers, str(header.get("quantifier")), None)
-    if not (isinstance(kind, type) and issubclass(kind, Quantifier)):
-        raise InputError(
-            f"The file {os.fspath(path)!r} holds a quantifier {header.get('quantifier')!r} that "
-            f"this version of truemix ({__version__}) does not know; it was written by version "
-            f"{header.get('version')!r}."
-        )
     try:
-        quantifier = kind(**header["parameters"])
+        quantifier = _quantifier_of(header)
         quantifier._restore(arrays)
-    except (LookupError, TypeError, ValueError) as error:
+    except _UnknownQuantifierError as error:
+        raise InputError(
+            f"The file {os.fspath(path)!r} holds a quantifier {error.args[0]!r} that this version "
+            f"of truemix ({__version__}) does not know; it was written by version "
+            f"{header.get('version')!r}."
+        ) from None
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise damaged(path, KIND, error) from None
     return quantifier
 
 
 def _plain_parameters(quantifier: Quantifier) -> dict[str, Any]:
-    """Return the parameters that text can hold; without a classifier ``cv`` has no meaning."""
+    """Return the parameters as text can hold them; without a classifier ``cv`` has no meaning."""
     plain = {}
-    for name, given in quantifier.get_params(deep=False).items():
-        value = given.item() if isinstance(given, np.generic) else given
-        if value is None or isinstance(value, str | int | float | bool):
-            plain[name] = value
-        elif name != "cv":
-            raise InputError(
-                f"The {name!r} parameter of this {type(quantifier).__name__} is a "
-                f"{type(value).__name__}, which cannot be saved; expected text or a number."
-            )
+    for name, value in quantifier.get_params(deep=False).items():
+        try:
+            plain[name] = _to_plain(value)
+        except TypeError:
+            if name != "cv":
+                raise InputError(
+                    f"The {name!r} parameter of this {type(quantifier).__name__} is a "
+                    f"{type(value).__name__}, which cannot be saved; expected text or numbers."
+                ) from None
     return plain
+
+
+def _to_plain(value: Any) -> Any:
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, list | tuple):
+        return [_to_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        # As pairs, because a key of JSON is always text and a class may be a number.
+        return {"mapping": [[_to_plain(key), _to_plain(item)] for key, item in value.items()]}
+    if isinstance(value, Quantifier):
+        return {"quantifier": type(value).__name__, "parameters": _plain_parameters(value)}
+    raise TypeError
+
+
+def _from_plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_from_plain(item) for item in value]
+    if isinstance(value, dict) and "mapping" in value:
+        return {key: _from_plain(item) for key, item in value["mapping"]}
+    if isinstance(value, dict):
+        return _quantifier_of(value)
+    return value
+
+
+def _quantifier_of(header: dict[str, Any]) -> Quantifier:
+    """Return the unfitted quantifier that a header describes."""
+    name = str(header.get("quantifier"))
+    kind = getattr(quantifiers, name, None)
+    if not (isinstance(kind, type) and issubclass(kind, Quantifier)):
+        raise _UnknownQuantifierError(name)
+    return kind(**{key: _from_plain(value) for key, value in header["parameters"].items()})
+
+
+class _UnknownQuantifierError(LookupError):
+    """The name in a file is not that of a quantifier."""

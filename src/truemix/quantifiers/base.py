@@ -12,7 +12,7 @@ Evidence never depends on the other items of the batch, so it is computed once f
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -24,11 +24,10 @@ from sklearn.utils import get_tags
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix._version import __version__
 from truemix.estimates import Estimate, EstimateSet
-from truemix.quantifiers.scoring import GivenPosteriors, Scorer, score_references
+from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring
 from truemix.tables import column_names, groups_of, labels_of
 from truemix.validation import (
     check_classes,
-    check_cv,
     check_one_class_is_not_enough,
     check_same_length,
     encode_labels,
@@ -87,9 +86,23 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         """Return the mix of each bag of rows, the same as one by one."""
         return [self._infer(evidence[rows]) for rows in bags]
 
-    def _mixes(self, evidence: FloatArray, bags: list[IntArray]) -> FloatArray:
-        """Return only the mixes of many bags, ``(n_bags, K)``."""
+    def _mixes(
+        self, evidence: FloatArray, bags: list[IntArray], near: FloatArray | None = None
+    ) -> FloatArray:
+        """Return only the mixes of many bags, ``(n_bags, K)``, given answers that may be near."""
         return np.array([inference.prevalence for inference in self._infer_bags(evidence, bags)])
+
+    @classmethod
+    def _evidence_of_many(
+        cls, quantifiers: Sequence[Any], posteriors: FloatArray
+    ) -> Iterator[tuple[list[int], list[FloatArray]]]:
+        """Yield the evidence of many quantifiers of this kind, fitted on the same references.
+
+        Each step yields the numbers of quantifiers whose evidence is made together and the
+        evidence of each, in an order in which neighbours give similar answers.
+        """
+        for number, quantifier in enumerate(quantifiers):
+            yield [number], [quantifier._evidence(posteriors)]
 
     def _resolved(self) -> dict[str, Any]:
         """Return parameters as they were used, where they differ from how they were given."""
@@ -127,21 +140,12 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         -------
         self
         """
-        check_cv(self.cv)
         self._check_parameters()
-        labels = labels_of(y)
-        order = np.unique(labels) if classes is None else check_classes(classes)
-        check_one_class_is_not_enough(order)
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        check_same_length(n_rows, labels)
-        codes = encode_labels(labels, order)
-        posteriors, self._scorer = score_references(
-            self.classifier, X, codes, order, cv=self.cv, hard=self._hard
-        )
-        self.classes_ = order
-        self.train_prevalence_ = np.bincount(codes, minlength=len(order)) / len(codes)
+        scoring = self._scoring()
+        codes, order = read_labels(X, y, classes)
+        posteriors, scorer = scoring.score_references(X, codes, order)
+        self._fit_scored(posteriors, codes, order, scorer)
         self._remember_columns(X)
-        self._learn(posteriors, codes)
         return self
 
     def predict(self, X: Any) -> FloatArray:
@@ -199,6 +203,19 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             }
         )
 
+    def _scoring(self) -> Scoring:
+        """Return how items become posteriors: where it is equal, so are the posteriors."""
+        return Scoring(self.classifier, self.cv, self._hard)
+
+    def _fit_scored(
+        self, posteriors: FloatArray, codes: IntArray, classes: AnyArray, scorer: Scorer
+    ) -> None:
+        """Learn from references that have been scored; ``scorer`` will score targets."""
+        self.classes_ = classes
+        self.train_prevalence_ = np.bincount(codes, minlength=len(classes)) / len(codes)
+        self._scorer = scorer
+        self._learn(posteriors, codes)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
@@ -247,6 +264,16 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             self.feature_names_in_ = np.asarray(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+
+
+def read_labels(X: Any, y: Any, classes: Any = None) -> tuple[IntArray, AnyArray]:
+    """Return the class number of each row of X, and the classes in their order."""
+    labels = labels_of(y)
+    order = np.unique(labels) if classes is None else check_classes(classes)
+    check_one_class_is_not_enough(order)
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    check_same_length(n_rows, labels)
+    return encode_labels(labels, order), order
 
 
 def _plain(value: Any) -> Any:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 
 from truemix._threads import row_blocks
-from truemix._typing import AnyArray, FloatArray
+from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.quantifiers.base import Inference, Quantifier
+from truemix.quantifiers.scoring import Scorer, Scoring
 from truemix.quantifiers.sampling import ESTIMANDS, BayesianMixin, resolved_seed
 from truemix.validation import check_choice, check_integer, parameter_error
 
@@ -101,8 +102,31 @@ class Bootstrap(Quantifier):
         self.n_features_in_ = fitted.n_features_in_
         self._scorer = fitted._scorer
 
+    def _scoring(self) -> Scoring:
+        scoring: Scoring = self.quantifier._scoring()
+        return scoring
+
+    def _fit_scored(
+        self, posteriors: FloatArray, codes: IntArray, classes: AnyArray, scorer: Scorer
+    ) -> None:
+        fitted = clone(self.quantifier)
+        fitted._fit_scored(posteriors, codes, classes, scorer)
+        self._adopt(fitted)
+
     def _evidence(self, posteriors: FloatArray) -> FloatArray:
         return self.quantifier_._evidence(posteriors)
+
+    @classmethod
+    def _evidence_of_many(
+        cls, quantifiers: Sequence[Any], posteriors: FloatArray
+    ) -> Iterator[tuple[list[int], list[FloatArray]]]:
+        kinds: dict[type[Quantifier], list[int]] = {}
+        for number, quantifier in enumerate(quantifiers):
+            kinds.setdefault(type(quantifier.quantifier_), []).append(number)
+        for kind, numbers in kinds.items():
+            inner = [quantifiers[number].quantifier_ for number in numbers]
+            for places, matrices in kind._evidence_of_many(inner, posteriors):
+                yield [numbers[place] for place in places], matrices
 
     def _infer(self, evidence: FloatArray) -> Inference:
         seed = resolved_seed(self.random_state)

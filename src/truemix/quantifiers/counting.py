@@ -19,7 +19,9 @@ class _Mean(Quantifier):
     def _infer(self, evidence: FloatArray) -> Inference:
         return Inference(evidence.mean(axis=0))
 
-    def _mixes(self, evidence: FloatArray, bags: list[IntArray]) -> FloatArray:
+    def _mixes(
+        self, evidence: FloatArray, bags: list[IntArray], near: FloatArray | None = None
+    ) -> FloatArray:
         # As a product with the counts of each row in each bag, a block of bags at a time.
         n_items = len(evidence)
         mixes = np.empty((len(bags), evidence.shape[1]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -156,6 +156,26 @@ class KDEy(LikelihoodQuantifier):
     def _evidence(self, posteriors: FloatArray) -> FloatArray:
         matrix: FloatArray = self._densities.log_likelihood(posteriors)[0]
         return matrix
+
+    @classmethod
+    def _evidence_of_many(
+        cls, quantifiers: Sequence[Any], posteriors: FloatArray
+    ) -> Iterator[tuple[list[int], list[FloatArray]]]:
+        # Distances are the same for all bandwidths of one kernel and shrinkage.
+        from truemix.densities.class_densities import ClassDensities
+
+        alike: dict[tuple[str, float], list[int]] = {}
+        for number, quantifier in enumerate(quantifiers):
+            key = (quantifier.kernel, quantifier.shrinkage_)
+            alike.setdefault(key, []).append(number)
+        for (kernel, shrinkage), numbers in alike.items():
+            numbers.sort(key=lambda number: quantifiers[number].bandwidth_)
+            own = [quantifiers[number].bandwidth_ for number in numbers]
+            bandwidths, places = np.unique(own, return_inverse=True)
+            known = quantifiers[numbers[0]]._densities
+            densities = ClassDensities(known.reference, known.codes, kernel, bandwidths, shrinkage)
+            matrices = densities.log_likelihood(posteriors)
+            yield numbers, [matrices[place] for place in places]
 
     def _resolved(self) -> dict[str, Any]:
         chosen = {"selection": self.selection_} if self.selection_ else {}

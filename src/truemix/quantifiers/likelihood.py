@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from truemix._typing import FloatArray, IntArray
 from truemix.inference import MixtureFit, maximize_mixture, maximize_mixtures
 from truemix.quantifiers.base import Inference, Quantifier
@@ -15,6 +17,12 @@ class LikelihoodQuantifier(Quantifier):
 
     def _infer_bags(self, evidence: FloatArray, bags: list[IntArray]) -> list[Inference]:
         return [_inference(fit) for fit in maximize_mixtures(evidence, bags)]
+
+    def _mixes(
+        self, evidence: FloatArray, bags: list[IntArray], near: FloatArray | None = None
+    ) -> FloatArray:
+        fits = maximize_mixtures(evidence, bags, starts=near)
+        return np.array([fit.prevalence for fit in fits])
 
 
 def _inference(fit: MixtureFit) -> Inference:

@@ -20,7 +20,7 @@ from sklearn.utils import _safe_indexing
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
 from truemix.tables import features_of, posteriors_of
-from truemix.validation import check_labels, parameter_error, shown_list
+from truemix.validation import check_cv, check_labels, parameter_error, shown_list
 
 
 class Scorer(Protocol):
@@ -53,6 +53,24 @@ class ClassifierScorer:
     def __call__(self, X: Any) -> FloatArray:
         """Return the classifier's posteriors, or its decisions as ones and zeros."""
         return _scores(self.classifier, features_of(X), self.classes, hard=self.hard)
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How a quantifier gets posteriors from what it is given: all that decides them."""
+
+    classifier: Any
+    cv: Any
+    hard: bool
+
+    def __post_init__(self) -> None:
+        check_cv(self.cv)
+
+    def score_references(
+        self, X: Any, codes: IntArray, classes: AnyArray
+    ) -> tuple[FloatArray, Scorer]:
+        """Return the references' posteriors and the scorer for targets."""
+        return score_references(self.classifier, X, codes, classes, cv=self.cv, hard=self.hard)
 
 
 def score_references(
