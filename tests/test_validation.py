@@ -181,5 +181,22 @@ def test_input_is_never_changed():
     np.testing.assert_array_equal(table, kept)
 
 
+def test_changing_the_reference_after_fit_changes_nothing():
+    table = P.copy()
+    fitted = KDEy(bandwidth=0.3, shrinkage=0.1).fit(table, Y)
+    expected = fitted.predict(P)
+    table[:] = 1 / 3
+    np.testing.assert_array_equal(fitted.predict(P), expected)
+
+
+def test_a_table_without_fault_is_not_copied():
+    assert check_posteriors(P) is P
+
+
+def test_huge_scores_are_named_without_a_numpy_warning():
+    with pytest.raises(InputError, match="Row 0 of X sums to inf and holds 1e\\+308 in column 0"):
+        KDEy().fit([[1e308, 1e308, 0.0]] * 4, Y)
+
+
 def test_errors_are_value_errors():
     assert issubclass(InputError, ValueError)

@@ -19,6 +19,8 @@ from truemix.exceptions import InputError, InputNote
 
 SILENT_SUM_ERROR = 1e-6
 LARGEST_SUM_ERROR = 1e-3
+# What summing a normalised row may be off by, per column.
+ROUNDING = float(np.finfo(np.float64).eps)
 
 
 # --- parameters -------------------------------------------------------------------------------
@@ -139,12 +141,15 @@ def check_matrix(values: Any, name: str) -> FloatArray:
         )
     if array.shape[0] == 0:
         raise InputError(f"{name} has no rows; at least one item is needed.")
-    if not np.isfinite(array).all():
-        row, column = np.argwhere(~np.isfinite(array))[0]
-        raise InputError(
-            f"Row {row}, column {column} of {name} is {array[row, column]}; posteriors must be "
-            "finite numbers. Remove or repair such rows."
-        )
+    # Row sums are finite if all entries are, and cost no mask of the size of the table.
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspect = np.flatnonzero(~np.isfinite(array.sum(axis=1)))
+    for row in suspect:
+        for column in np.flatnonzero(~np.isfinite(array[row])):
+            raise InputError(
+                f"Row {row}, column {column} of {name} is {array[row, column]}; posteriors must be "
+                "finite numbers. Remove or repair such rows."
+            )
     return array
 
 
@@ -153,6 +158,7 @@ def check_posteriors(values: Any, name: str = "X", *, n_classes: int | None = No
 
     Rows whose sum is off by rounding (1e-6) are renormalised silently, up to 1e-3 with a note
     (:class:`~truemix.exceptions.InputNote`), and anything else is an error that names the row.
+    A table that needs no repair is returned as it is, without a copy.
     """
     array = check_matrix(values, name)
     if n_classes is not None and array.shape[1] != n_classes:
@@ -165,9 +171,10 @@ def check_posteriors(values: Any, name: str = "X", *, n_classes: int | None = No
             f"{name} has {array.shape[1]} column; posteriors need at least two classes, one column "
             "each. For a binary problem pass both columns, 1 - p and p."
         )
-    sums = array.sum(axis=1)
+    with np.errstate(over="ignore"):
+        sums = array.sum(axis=1)
     off = np.abs(sums - 1.0)
-    bad = np.flatnonzero((off > LARGEST_SUM_ERROR) | (array < 0).any(axis=1))
+    bad = np.flatnonzero((off > LARGEST_SUM_ERROR) | (array.min(axis=1) < 0))
     if bad.size:
         raise _bad_row(array, int(bad[0]), name)
     worst = int(off.argmax())
@@ -178,6 +185,8 @@ def check_posteriors(values: Any, name: str = "X", *, n_classes: int | None = No
             InputNote,
             stacklevel=2,
         )
+    if off[worst] <= ROUNDING * array.shape[1]:
+        return array
     return np.asarray(array / sums[:, None])
 
 

@@ -1,3 +1,5 @@
+import tracemalloc
+
 import mpmath
 import numpy as np
 import pytest
@@ -270,3 +272,20 @@ def test_bad_input_gets_one_clear_sentence(change, sentence):
     arguments = {**GOOD, "bandwidth": 0.1, **change}
     with pytest.raises(InputError, match=sentence):
         kde_log_likelihood(**arguments)
+
+
+@pytest.mark.parametrize("weightings", [None, 3])
+def test_extra_memory_is_bounded_whatever_the_sizes(weightings):
+    """Input of 240 MB and a result of 2 MB: what NumPy allocates besides stays under 300 MB."""
+    n_reference, n_classes = 1_000_000, 30
+    reference = simplex.sample_uniform(n_reference, n_classes, random_state=0)
+    labels = np.arange(n_reference) % n_classes
+    target = reference[:64]
+    weights = None
+    if weightings is not None:
+        weights = np.random.default_rng(0).exponential(size=(weightings, n_reference))
+    tracemalloc.start()
+    kde_log_likelihood(reference, labels, target, bandwidth=[0.1, 1.0], weights=weights)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 300e6

@@ -17,7 +17,7 @@ KERNELS = ("aitchison", "ilr", "gaussian")
 # Rows are turned into coordinates a few megabytes at a time: the logarithms make temporaries.
 CHUNK_BYTES = 1 << 22
 # All tiles held at once; more references than that pass through in several blocks.
-TILES_BYTES = 96 << 20
+TILES_BYTES = 64 << 20
 
 
 def coordinate_map(kernel: str, shrinkage: float) -> Callable[[FloatArray], FloatArray]:
@@ -27,6 +27,11 @@ def coordinate_map(kernel: str, shrinkage: float) -> Callable[[FloatArray], Floa
     if kernel == "aitchison":
         return lambda P: simplex.clr_shrunk(P, shrinkage)
     return lambda P: simplex.clr_shrunk(P, shrinkage) @ simplex.ilr_basis(P.shape[1])
+
+
+def dimension(kernel: str, n_classes: int) -> int:
+    """Return the number of coordinates."""
+    return n_classes - 1 if kernel == "ilr" else n_classes
 
 
 def coordinates(P: FloatArray, to_coordinates: Callable[[FloatArray], FloatArray]) -> FloatArray:
@@ -61,12 +66,13 @@ def tile_blocks(
     codes: IntArray,
     kept: IntArray | None,
     to_coordinates: Callable[[FloatArray], FloatArray],
+    n_coordinates: int,
 ) -> Iterator[Tiles]:
     """Yield the references ``kept`` (row numbers; default all) in tiles, ordered by class."""
     kept = np.arange(len(codes)) if kept is None else kept
     order = kept[np.argsort(codes[kept], kind="stable")]
     for block in row_blocks(len(order), max(TILE, TILES_BYTES // (8 * reference.shape[1]))):
-        yield _tiles(reference, codes, order[block], to_coordinates)
+        yield _tiles(reference, codes, order[block], to_coordinates, n_coordinates)
 
 
 def _tiles(
@@ -74,6 +80,7 @@ def _tiles(
     codes: IntArray,
     order: IntArray,
     to_coordinates: Callable[[FloatArray], FloatArray],
+    n_coordinates: int,
 ) -> Tiles:
     present, first, counts = np.unique(codes[order], return_index=True, return_counts=True)
     n_tiles = -(-counts // TILE)
@@ -83,18 +90,13 @@ def _tiles(
     place = tile_in_class[:, None] * TILE + np.arange(TILE)
     count = counts[of_class][:, None]
     item = order[first[of_class][:, None] + np.minimum(place, count - 1)]
-    laid_out = np.concatenate(
-        [
-            to_coordinates(reference[item[chunk].ravel()])
-            .reshape(chunk.stop - chunk.start, TILE, -1)
-            .transpose(0, 2, 1)
-            for chunk in row_blocks(
-                len(item), max(1, CHUNK_BYTES // (8 * reference.shape[1] * TILE))
-            )
-        ]
-    )
+    laid_out = np.empty((len(item), n_coordinates, TILE))
+    tiles_per_chunk = max(1, CHUNK_BYTES // (8 * reference.shape[1] * TILE))
+    for chunk in row_blocks(len(item), tiles_per_chunk):
+        rows = to_coordinates(reference[item[chunk].ravel()])
+        laid_out[chunk] = rows.reshape(-1, TILE, n_coordinates).transpose(0, 2, 1)
     return Tiles(
-        coordinates=np.ascontiguousarray(laid_out),
+        coordinates=laid_out,
         item=item,
         occupied=(place < count).astype(np.float64),
         of_class=present[of_class],

@@ -16,7 +16,14 @@ from truemix.densities._kernel_sums import (
     kernel_values,
     squared_distances,
 )
-from truemix.densities._tiles import TILES_BYTES, Tiles, coordinate_map, coordinates, tile_blocks
+from truemix.densities._tiles import (
+    TILES_BYTES,
+    Tiles,
+    coordinate_map,
+    coordinates,
+    dimension,
+    tile_blocks,
+)
 from truemix.exceptions import InputError
 
 # Targets that are worked on together, and those one thread takes at a time.
@@ -98,7 +105,8 @@ class ClassDensities:
 
     def _make_tiles(self, kept: IntArray | None = None) -> Iterator[Tiles]:
         to_coordinates = coordinate_map(self.kernel, self.shrinkage)
-        return tile_blocks(self.reference, self.codes, kept, to_coordinates)
+        n_coordinates = dimension(self.kernel, self.reference.shape[1])
+        return tile_blocks(self.reference, self.codes, kept, to_coordinates, n_coordinates)
 
     @cached_property
     def _held_tiles(self) -> list[Tiles] | None:
@@ -120,9 +128,8 @@ class ClassDensities:
 
     def _constants(self, totals: FloatArray) -> FloatArray:
         """Return the logarithm of what turns sums into densities, per bandwidth and class."""
-        n_classes = self.reference.shape[1]
-        dimension = n_classes - 1 if self.kernel == "ilr" else n_classes
-        height = 0.5 * dimension * np.log(self._scales / np.pi)
+        n_coordinates = dimension(self.kernel, self.reference.shape[1])
+        height = 0.5 * n_coordinates * np.log(self._scales / np.pi)
         per_class = -np.log(totals)[..., None, :]
         return np.asarray(height.reshape(-1, *[1] * per_class.ndim) + per_class)
 

@@ -118,7 +118,8 @@ class KDEy(LikelihoodQuantifier):
             choice = choose_smoothing(posteriors, codes, self.kernel, bandwidths, shrinkages)
             self.bandwidth_, self.shrinkage_ = choice.bandwidth, choice.shrinkage
             self.selection_ = choice.best
-        self._build(posteriors, codes)
+        # A copy: the user's array may change after fit.
+        self._build(posteriors.copy(), codes)
 
     def _build(self, posteriors: FloatArray, codes: IntArray) -> None:
         # The compiled loops bring numba along: not before they are needed.
