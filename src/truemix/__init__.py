@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 from truemix._version import __version__
 
 if TYPE_CHECKING:
-    from truemix import calibration, densities, inference, metrics, protocols, simplex
+    from truemix import (
+        calibration,
+        densities,
+        inference,
+        metrics,
+        protocols,
+        selection,
+        simplex,
+    )
     from truemix.estimates import Estimate, EstimateSet
     from truemix.exceptions import InputError, InputNote
     from truemix.persistence import load, save
@@ -51,6 +59,7 @@ __all__ = [
     "metrics",
     "protocols",
     "save",
+    "selection",
     "simplex",
 ]
 
@@ -63,7 +72,15 @@ _HOME = {
     "load": "truemix.persistence",
     "save": "truemix.persistence",
 }
-_MODULES = {"calibration", "densities", "inference", "metrics", "protocols", "simplex"}
+_MODULES = {
+    "calibration",
+    "densities",
+    "inference",
+    "metrics",
+    "protocols",
+    "selection",
+    "simplex",
+}
 
 
 def __getattr__(name: str) -> Any:

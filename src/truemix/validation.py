@@ -176,7 +176,7 @@ def check_posteriors(values: Any, name: str = "X", *, n_classes: int | None = No
     off = np.abs(sums - 1.0)
     bad = np.flatnonzero((off > LARGEST_SUM_ERROR) | (array.min(axis=1) < 0))
     if bad.size:
-        raise _bad_row(array, int(bad[0]), name)
+        raise _bad_row(array, sums, int(bad[0]), name)
     worst = int(off.argmax())
     if off[worst] > SILENT_SUM_ERROR:
         warnings.warn(
@@ -190,9 +190,9 @@ def check_posteriors(values: Any, name: str = "X", *, n_classes: int | None = No
     return np.asarray(array / sums[:, None])
 
 
-def _bad_row(array: FloatArray, row: int, name: str) -> InputError:
+def _bad_row(array: FloatArray, sums: FloatArray, row: int, name: str) -> InputError:
     values = array[row]
-    total = f"sums to {values.sum():.6g}"
+    total = f"sums to {sums[row]:.6g}"
     remedy = "Posteriors must be at least 0 and sum to 1 in each row"
     outside = np.flatnonzero((values < 0) | (values > 1))
     if outside.size:

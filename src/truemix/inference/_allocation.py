@@ -3,7 +3,7 @@
 Around a reference mix ``x`` (the mode) each item has a *lead* class and *odds* against it.
 
 - Doubtful items are drawn in blocks, without a branch: the class is the number of partial sums of
-  ``pi_k L_ik`` that a uniform multiple of the total exceeds.
+  ``pi_k L_ik`` that a uniform multiple of the total exceeds. So those beyond class k are counted.
 - Sure items, most of them where classes separate, are mostly not even looked at. At the mix ``pi``
   the odds are at most ``odds * ratio * x_lead / pi_lead`` with ``ratio = max_k pi_k / x_k``. So in
   order of falling odds the next item that might leave its lead is a geometric number of items
@@ -64,6 +64,18 @@ def arrange(L: FloatArray, w: FloatArray, x: FloatArray) -> Layout:
     order = np.argsort(-odds, kind="stable")
     layout: Layout = _fill(L, w, x, lead, odds, order)
     return layout
+
+
+def in_blocks(L: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return likelihoods as (blocks, K, BLOCK) and weights as (blocks, BLOCK), by weight."""
+    order = np.argsort(w, kind="stable")
+    n, K = L.shape
+    n_blocks = -(-n // BLOCK)
+    # What fills up the last block is possible under any class, and counts nothing.
+    rows, weights = np.ones((n_blocks * BLOCK, K)), np.zeros(n_blocks * BLOCK)
+    rows[:n], weights[:n] = L[order], w[order]
+    blocks = rows.reshape(n_blocks, BLOCK, K).transpose(0, 2, 1)
+    return np.ascontiguousarray(blocks), weights.reshape(n_blocks, BLOCK)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -156,7 +168,7 @@ def allocate(
 ) -> None:
     """Draw one allocation given ``pi`` and write the weight of each class into ``counts``.
 
-    ``work`` is scratch of shape (4, max(K, BLOCK)).
+    ``work`` is scratch of shape (3, max(K, BLOCK)).
     """
     for k in range(len(pi)):
         counts[k] = layout.lead[k]
@@ -164,38 +176,49 @@ def allocate(
     for b in range(len(layout.blocks)):
         for j in range(BLOCK):
             work[1, j] = uniform(s)
-        _allocate_block(layout.blocks[b], pi, work[0], work[1], work[2], work[3])
-        for j in range(BLOCK):
-            counts[np.int64(work[3, j])] += layout.weights[b, j]
+        _allocate_block(layout.blocks[b], layout.weights[b], pi, work, counts)
     for h in range(len(layout.heavy)):
         _split(layout.heavy[h], pi, layout.copies[h], s, work[0], counts)
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
-def _allocate_block(
-    L: FloatArray,
-    pi: FloatArray,
-    total: FloatArray,
-    u: FloatArray,
-    partial: FloatArray,
-    label: FloatArray,
-) -> None:
-    """Write the class of each item of a block into ``label``, given uniforms ``u``."""
+def explain(L: FloatArray, pi: FloatArray, out: FloatArray) -> None:
+    """Write ``sum_k pi_k L_kj``, the likelihood of each item j of a block, into ``out``."""
     K = len(pi)
     for j in range(BLOCK):
-        total[j] = 0.0
-        partial[j] = 0.0
-        label[j] = 0.0
-    for k in range(K):
+        out[j] = 0.0
+    # Four classes at a time: each loop reads and writes all of the sums.
+    for k in range(0, K - 3, 4):
         for j in range(BLOCK):
-            total[j] += pi[k] * L[k, j]
+            first = pi[k] * L[k, j] + pi[k + 1] * L[k + 1, j]
+            out[j] += first + (pi[k + 2] * L[k + 2, j] + pi[k + 3] * L[k + 3, j])
+    for k in range(K - K % 4, K):
+        for j in range(BLOCK):
+            out[j] += pi[k] * L[k, j]
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+def _allocate_block(
+    L: FloatArray, w: FloatArray, pi: FloatArray, work: FloatArray, counts: FloatArray
+) -> None:
+    """Add the weights of a block to the classes of its items, given uniforms ``work[1]``."""
+    K = len(pi)
+    total, u, partial = work[0], work[1], work[2]
+    explain(L, pi, total)
+    left = 0.0
     for j in range(BLOCK):
+        partial[j] = 0.0
         # Just below 1, or rounding could point past the last class that is possible.
-        u[j] *= (1.0 - 1e-15) * total[j]
+        u[j] *= (1.0 - 1e-13) * total[j]
+        left += w[j]
     for k in range(K - 1):
+        beyond = 0.0
         for j in range(BLOCK):
             partial[j] += pi[k] * L[k, j]
-            label[j] += 1.0 if partial[j] <= u[j] else 0.0
+            beyond += w[j] if partial[j] <= u[j] else 0.0
+        counts[k] += left - beyond
+        left = beyond
+    counts[K - 1] += left
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -278,7 +301,7 @@ def _split(
 def allocate_draws(layout: Layout, draws: FloatArray, s: State) -> FloatArray:
     """Draw one allocation for each row of ``draws``; return the share of each class."""
     n, K = draws.shape
-    work, counts, batch = np.empty((4, max(K, BLOCK))), np.empty(K), np.empty((n, K))
+    work, counts, batch = np.empty((3, max(K, BLOCK))), np.empty(K), np.empty((n, K))
     for d in range(n):
         allocate(layout, draws[d], s, work, counts)
         total = 0.0

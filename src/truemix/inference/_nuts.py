@@ -22,7 +22,7 @@ from numba import carray, cfunc, njit, types
 from numba.extending import intrinsic
 
 from truemix._typing import FloatArray
-from truemix.inference._allocation import BLOCK
+from truemix.inference._allocation import BLOCK, explain, in_blocks
 from truemix.inference._posterior import Posterior
 from truemix.inference._random import SMALLEST
 
@@ -55,7 +55,7 @@ def run_nuts(posterior: Posterior, draws: int, warmup: int, seed: int, accept: f
 
     K, tune = len(posterior.mode), max(warmup, LEAST_WARMUP)
     arrays = [
-        *_in_blocks(posterior.L, posterior.w / posterior.temperature),
+        *in_blocks(posterior.L, posterior.w / posterior.temperature),
         posterior.prior,
         np.log(posterior.mode),
         _invert_cholesky(posterior.precision()[: K - 1, : K - 1]),
@@ -107,18 +107,6 @@ def run_nuts(posterior: Posterior, draws: int, warmup: int, seed: int, accept: f
         float(statistic("mean_tree_accept").mean()),
         int(statistic("n_steps").sum()),
     )
-
-
-def _in_blocks(L: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return likelihoods as (blocks, K, BLOCK) and weights as (blocks, BLOCK), by weight."""
-    order = np.argsort(w, kind="stable")
-    n, K = L.shape
-    n_blocks = -(-n // BLOCK)
-    # What fills up the last block is possible under any class, and counts nothing.
-    rows, weights = np.ones((n_blocks * BLOCK, K)), np.zeros(n_blocks * BLOCK)
-    rows[:n], weights[:n] = L[order], w[order]
-    blocks = rows.reshape(n_blocks, BLOCK, K).transpose(0, 2, 1)
-    return np.ascontiguousarray(blocks), weights.reshape(n_blocks, BLOCK)
 
 
 def _import_nutpie() -> tuple[Any, Any]:
@@ -176,11 +164,7 @@ def _mix(z: FloatArray, centre: FloatArray, R_inverse: FloatArray, pi: FloatArra
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
 def _divide(L: FloatArray, w: FloatArray, pi: FloatArray, u: FloatArray, ratio: FloatArray) -> None:
-    for j in range(BLOCK):
-        u[j] = 0.0
-    for k in range(len(pi)):
-        for j in range(BLOCK):
-            u[j] += pi[k] * L[k, j]
+    explain(L, pi, u)
     for j in range(BLOCK):
         # Where an item becomes impossible the density is as good as zero, but stays a number.
         u[j] = max(u[j], 1e-290)

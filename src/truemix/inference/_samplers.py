@@ -1,8 +1,8 @@
-"""Which sampler, how long, and what the draws are worth."""
+"""Run a sampler until its draws are worth what is promised, and say what they are worth."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -12,16 +12,14 @@ from truemix.exceptions import InputError
 from truemix.inference._allocation import Layout, allocate_draws, arrange
 from truemix.inference._diagnostics import FEWEST_DRAWS, effective_sizes
 from truemix.inference._gibbs import sweep
-from truemix.inference._nuts import LEAST_WARMUP, Chain, run_nuts
+from truemix.inference._nuts import Chain, run_nuts
+from truemix.inference._plan import MOST_CHAINS, Plan, Settings, make_plan
 from truemix.inference._posterior import Posterior, make_posterior
+from truemix.inference._proposal import no_proposal
 from truemix.inference._random import seed_state
 
-# The effective sample size per draw that is promised, and the one that a plan aims at: what is
-# measured is the smallest over the classes, and noisy.
-_PROMISED, _AIM = 0.4, 0.55
-# What a plan may cost at most, in its own nanoseconds: about half a minute.
-_BUDGET = 3e10
-_MOST_CHAINS = 8
+# The effective sample size per draw that is promised.
+_PROMISED = 0.4
 # Mean acceptances of NUTS to try in turn, until hardly any trajectory diverges.
 _ACCEPT = (0.8, 0.95, 0.99)
 # Below this prior the log of an empty class has a tail so long that long steps hit its other end.
@@ -30,25 +28,6 @@ _LONG_TAIL = 0.75
 _DIVERGENT = 1e-3
 # How often an R-hat may be called bad although nothing is wrong.
 _FALSE_ALARM = 1e-4
-
-
-class Settings(NamedTuple):
-    """What to draw; all of it checked."""
-
-    prior: FloatArray
-    temperature: float
-    draws: int
-    warmup: int
-    sampler: str
-
-
-class Plan(NamedTuple):
-    """How to draw it: the sampler and why, how many sweeps apart, and the most (or chains)."""
-
-    sampler: str
-    reason: str
-    thinning: int
-    most: int
 
 
 def draw_mixes(
@@ -74,9 +53,13 @@ def draw_mixes(
         return _only_one_class(settings.draws)
     posterior = make_posterior(L, w, settings.prior, settings.temperature)
     layout = arrange(posterior.L, posterior.w, posterior.mode)
-    plan = _plan(posterior, layout, settings, whole)
-    run = _by_gibbs if plan.sampler == "gibbs" else _by_nuts
-    draws, batch, diagnostics = run(posterior, layout, settings, plan, seed)
+    chains, allocation, pilot = seed.spawn(3)
+    plan = make_plan(posterior, layout, settings, whole, pilot)
+    if plan.sampler == "gibbs":
+        results = _by_gibbs(posterior, layout, settings, plan, seed)
+    else:
+        results = _by_nuts(posterior, layout, settings, plan, chains, allocation)
+    draws, batch, diagnostics = results
     diagnostics = {"sampler": plan.sampler, "reason": plan.reason, **diagnostics}
     diagnostics["failed"] = _failures(diagnostics, *draws.shape)
     return draws, batch, diagnostics
@@ -119,53 +102,6 @@ def _statistics(
     }
 
 
-def _plan(posterior: Posterior, layout: Layout, settings: Settings, whole: bool) -> Plan:
-    """Choose the sampler with the smaller predicted cost for the same effective draws."""
-    per_sweep, per_step = _costs(posterior, layout)
-    # Steps per draw as measured from K = 3 to 100, and a share of second chains.
-    steps = 4.0 * len(posterior.mode) ** 0.3 * (settings.draws + max(settings.warmup, LEAST_WARMUP))
-    nuts = 3e6 + 1.3 * per_step * steps
-    most_chains = int(min(max(_BUDGET / nuts, 1), _MOST_CHAINS))
-    if settings.sampler == "nuts":
-        return Plan("nuts", "it was asked for", 1, most_chains)
-    if settings.temperature != 1.0:
-        reason = f"Gibbs sampling is for temperature 1, this is {settings.temperature:g}"
-        return Plan("nuts", reason, 1, most_chains)
-    if not whole:
-        return Plan("nuts", "Gibbs sampling is for weights that are whole numbers", 1, most_chains)
-    rate = posterior.gibbs_rate()
-    # The autocorrelation of draws `thinning` sweeps apart is rate^thinning; of the first order, so
-    # it gives the effective sample size (1 - r) / (1 + r) per draw.
-    thinning = 1
-    if rate > 0.0:
-        wanted = np.log((1 - _AIM) / (1 + _AIM)) / np.log(min(rate, 1 - 1e-9))
-        thinning = max(1, int(np.ceil(wanted)))
-    gibbs = per_sweep * (settings.draws * thinning + settings.warmup)
-    most = max(1, int(_BUDGET / (per_sweep * (settings.draws + settings.warmup))))
-    if settings.sampler == "gibbs":
-        return Plan("gibbs", "it was asked for", min(thinning, most), most)
-    reason = (
-        f"EM converges at rate {rate:.3f} per sweep, so Gibbs sampling needs {thinning} "
-        f"sweep{'s' * (thinning > 1)} per draw: predicted to take {gibbs / nuts:.2g} of NUTS' time"
-    )
-    if gibbs <= nuts:
-        return Plan("gibbs", reason, min(thinning, most), most)
-    return Plan("nuts", reason, 1, most_chains)
-
-
-def _costs(posterior: Posterior, layout: Layout) -> tuple[float, float]:
-    """Return nanoseconds per Gibbs sweep and per step of NUTS, by a rule fitted to timings.
-
-    A rule and no clock, so that the choice, and with it the draws, depend on the input alone.
-    """
-    n, K = posterior.L.shape
-    doubtful = layout.weights.size
-    sweep_cost = 200.0 + 25.0 * K + (5.5 + 0.25 * K) * doubtful
-    sweep_cost += (30.0 + K) * min(len(layout.odds), 4.0 * layout.odds.sum() + K)
-    sweep_cost += 200.0 * K * len(layout.heavy)
-    return sweep_cost, 4000.0 + 60.0 * K + 0.5 * K * K + (3.7 + 0.28 * K) * n
-
-
 def _worth(draws: FloatArray) -> tuple[float | None, float | None]:
     """Return the smallest effective sample size and the largest R-hat, if they can be told."""
     if len(draws) < FEWEST_DRAWS:
@@ -182,19 +118,27 @@ def _by_gibbs(
     seed: np.random.SeedSequence,
 ) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
     state, pi, n = seed_state(seed), posterior.mode.copy(), settings.draws
-    thinning, first = plan.thinning, settings.warmup * min(plan.thinning, 10)
-    draws, batch = sweep(layout, posterior.prior, pi, state, first, n, thinning)
-    steps = first + n * thinning
+    tries = 0 if plan.proposal is None else 1
+    proposal = plan.proposal or no_proposal(len(pi))
+
+    thinning, steps = plan.thinning, plan.discard + n * plan.thinning
+    draws, batch, accepted = sweep(
+        layout, posterior.prior, pi, state, plan.discard, n, thinning, proposal, tries
+    )
     ess, rhat = _worth(draws)
     while ess is not None and ess < _PROMISED * n and 2 * thinning <= plan.most:
         # As many sweeps again, and every second draw of both: nothing is thrown away.
-        more, more_batch = sweep(layout, posterior.prior, pi, state, 0, n, thinning)
+        more, more_batch, more_accepted = sweep(
+            layout, posterior.prior, pi, state, 0, n, thinning, proposal, tries
+        )
         draws = np.concatenate([draws, more])[1::2]
         batch = np.concatenate([batch, more_batch])[1::2]
+        accepted += more_accepted
         steps += n * thinning
         thinning *= 2
         ess, rhat = _worth(draws)
-    return draws, batch, _statistics(ess, rhat, 1.0, thinning, steps)
+    acceptance = accepted / steps if tries else 1.0
+    return draws, batch, _statistics(ess, rhat, acceptance, thinning, steps)
 
 
 def _by_nuts(
@@ -202,12 +146,12 @@ def _by_nuts(
     layout: Layout,
     settings: Settings,
     plan: Plan,
-    seed: np.random.SeedSequence,
+    stream: np.random.SeedSequence,
+    allocation: np.random.SeedSequence,
 ) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
     n = settings.draws
     chains: list[Chain] = []
-    stream, allocation = seed.spawn(2)
-    seeds = stream.generate_state(_MOST_CHAINS, np.uint64)
+    seeds = stream.generate_state(MOST_CHAINS, np.uint64)
     accept = list(_ACCEPT if posterior.prior.min() >= _LONG_TAIL else _ACCEPT[1:])
     wanted, steps = 1, 0
     while True:

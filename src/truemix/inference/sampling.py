@@ -20,7 +20,7 @@ from truemix.validation import (
 )
 
 if TYPE_CHECKING:
-    from truemix.inference._samplers import Settings
+    from truemix.inference._plan import Settings
 
 SAMPLERS = ("auto", "gibbs", "nuts")
 
@@ -138,7 +138,7 @@ def check_settings(
     K: int, prior: npt.ArrayLike, temperature: object, draws: int, warmup: int, sampler: str
 ) -> Settings:
     """Return the parameters of a sample, checked."""
-    from truemix.inference._samplers import Settings
+    from truemix.inference._plan import Settings
 
     return Settings(
         _check_prior(prior, K),

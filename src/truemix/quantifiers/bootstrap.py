@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -11,8 +11,8 @@ from sklearn.base import clone
 from truemix._threads import row_blocks
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.quantifiers.base import Inference, Quantifier
-from truemix.quantifiers.scoring import Scorer, Scoring
 from truemix.quantifiers.sampling import ESTIMANDS, BayesianMixin, resolved_seed
+from truemix.quantifiers.scoring import Scorer, Scoring
 from truemix.validation import check_choice, check_integer, parameter_error
 
 ROWS_BYTES = 32 << 20
@@ -74,13 +74,6 @@ class Bootstrap(Quantifier):
         """The classifier of the quantifier."""
         return getattr(self.quantifier, "classifier", None)
 
-    def fit(self, X: Any, y: Any, *, classes: Any = None) -> Self:
-        """Fit the quantifier; parameters as for every quantifier."""
-        self._check_parameters()
-        self._adopt(clone(self.quantifier).fit(X, y, classes=classes))
-        self._remember_columns(X)
-        return self
-
     def _check_parameters(self) -> None:
         if not isinstance(self.quantifier, Quantifier):
             raise parameter_error("quantifier", "a truemix quantifier", self.quantifier)
@@ -94,13 +87,17 @@ class Bootstrap(Quantifier):
         check_integer(self.draws, "draws", minimum=1)
         check_choice(self.estimand, "estimand", ESTIMANDS)
         resolved_seed(self.random_state)
+        self.quantifier._check_parameters()
 
     def _adopt(self, fitted: Quantifier) -> None:
         self.quantifier_ = fitted
         self.classes_ = fitted.classes_
         self.train_prevalence_ = fitted.train_prevalence_
-        self.n_features_in_ = fitted.n_features_in_
         self._scorer = fitted._scorer
+
+    def _remember_columns(self, X: Any) -> None:
+        super()._remember_columns(X)
+        self.quantifier_._remember_columns(X)
 
     def _scoring(self) -> Scoring:
         scoring: Scoring = self.quantifier._scoring()
@@ -161,3 +158,4 @@ class Bootstrap(Quantifier):
         fitted = clone(self.quantifier)
         fitted._restore(state)
         self._adopt(fitted)
+        self.n_features_in_ = fitted.n_features_in_

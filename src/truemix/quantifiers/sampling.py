@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from truemix._threads import n_threads, row_blocks
 from truemix._typing import AnyArray, FloatArray, IntArray, Seed
 from truemix.exceptions import InputError
 from truemix.inference import MixtureSample, sample_mixture, sample_mixtures
@@ -21,6 +22,8 @@ from truemix.validation import (
 )
 
 ESTIMANDS = ("batch", "population")
+# Draws of the bags that are worked on together.
+DRAWS_BYTES = 32 << 20
 
 
 class BayesianMixin(Quantifier):
@@ -55,6 +58,17 @@ class BayesianMixin(Quantifier):
         else:
             samples = sample_mixtures(evidence, bags, prior=self._fixed_prior, **options)
         return [self._inference(sample, seed) for sample in samples]
+
+    def _infer_blocks(self, evidence: FloatArray, bags: list[IntArray]) -> Iterator[Inference]:
+        """Yield the mix of each bag; draws of a few bags are held at a time."""
+        bytes_per_bag = 16 * int(self.draws) * evidence.shape[1]
+        for block in row_blocks(len(bags), max(n_threads(), DRAWS_BYTES // bytes_per_bag)):
+            yield from self._infer_bags(evidence, bags[block])
+
+    def _mixes(
+        self, evidence: FloatArray, bags: list[IntArray], near: FloatArray | None = None
+    ) -> FloatArray:
+        return np.array([each.prevalence for each in self._infer_blocks(evidence, bags)])
 
     def _prior(self, evidence: FloatArray) -> FloatArray:
         """Return the parameters of the Dirichlet prior for a batch."""
