@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from truemix.exceptions import InputError
+from truemix.inference._joint_nuts import joint_density
 from truemix.inference.confusion import sample_confusion
 
 
@@ -30,11 +31,18 @@ def integrated(labelled, predicted, prior, temperature, n_grid=160):
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 3.0, 40.0])
 @pytest.mark.parametrize("prior", [(1.0, 1.0), (0.6, 3.0)])
-def test_the_posterior_is_that_of_numerical_integration(temperature, prior):
+@pytest.mark.parametrize("sampler", ["gibbs", "nuts"])
+def test_the_posterior_is_that_of_numerical_integration(sampler, temperature, prior):
     labelled, predicted = [[17, 4], [6, 12]], [23, 38]
     mean, variance = integrated(labelled, predicted, prior, temperature)
     sample = sample_confusion(
-        labelled, predicted, prior=prior, temperature=temperature, draws=20_000, random_state=1
+        labelled,
+        predicted,
+        prior=prior,
+        temperature=temperature,
+        draws=20_000 if sampler == "gibbs" else 8_000,
+        sampler=sampler,
+        random_state=1,
     )
     shares = sample.draws[:, 0]
     # Five standard errors at the effective sample size; for the variance its own, with the
@@ -43,7 +51,39 @@ def test_the_posterior_is_that_of_numerical_integration(temperature, prior):
     assert shares.mean() == pytest.approx(mean, abs=5 * np.sqrt(variance / n) + 1e-3)
     assert shares.var() == pytest.approx(variance, rel=5 * np.sqrt(4 / n) + 1e-2)
     assert sample.diagnostics["failed"] == []
-    assert sample.diagnostics["acceptance"] > (0.999 if temperature in {0.5, 1.0} else 0.6)
+    assert sample.diagnostics["sampler"] == sampler
+    if sampler == "gibbs":
+        assert sample.diagnostics["acceptance"] > (0.999 if temperature in {0.5, 1.0} else 0.6)
+
+
+def test_the_gradient_of_the_joint_density_is_that_of_finite_differences():
+    rng = np.random.default_rng(0)
+    K, C = 3, 4
+    arrays = (
+        rng.uniform(0.5, 2, K),
+        rng.uniform(0.5, 9, K * C),
+        rng.uniform(1, 20, C),
+        rng.normal(size=K + K * C),
+        rng.uniform(0.5, 2, K + K * C),
+    )
+    z, gradient, unused = rng.normal(size=11), np.empty(11), np.empty(11)
+    joint_density(z, *arrays, gradient)
+    for i in range(11):
+        step = 1e-5 * np.eye(11)[i]
+        slope = joint_density(z + step, *arrays, unused) - joint_density(z - step, *arrays, unused)
+        # Central differences are right to the square of the step.
+        assert gradient[i] == pytest.approx(slope / 2e-5, rel=1e-5, abs=1e-6)
+
+
+def test_both_samplers_agree_on_the_realised_mix():
+    labelled, predicted = [[30, 5, 2], [4, 20, 6], [1, 3, 25]], [40, 25, 35]
+    samples = [
+        sample_confusion(labelled, predicted, sampler=s, draws=4000, random_state=2)
+        for s in ("gibbs", "nuts")
+    ]
+    means = [sample.batch.mean(axis=0) for sample in samples]
+    error = np.sqrt(sum(s.batch.var(axis=0) / s.diagnostics["ess"] for s in samples))
+    assert (np.abs(means[0] - means[1]) < 5 * error).all()
 
 
 def test_many_labels_make_the_matrix_known():

@@ -23,6 +23,7 @@ from truemix.quantifiers.mapls import adaptive_prior, most_probable_mix
 SMOOTH = {"bandwidth": 0.3, "shrinkage": 0.1}
 QUANTIFIERS = [
     BayesianACC(),
+    BayesianACC(sampler="nuts", temperature=2.0),
     BayesianEMQ(),
     BayesianEMQ(calibration="bcts", prior="mapls"),
     BayesianKDEy(**SMOOTH),
@@ -238,7 +239,7 @@ def test_the_bootstrap_reaches_the_parameters_inside(reference):
         (BayesianKDEy(sampler="hmc"), "'sampler' parameter must be one of"),
         (BayesianKDEy(sampler="gibbs", temperature=2.0), "sampler='gibbs' draws at temperature 1"),
         (BayesianKDEy(reference_uncertainty="jackknife"), "'reference_uncertainty' parameter"),
-        (BayesianACC(sampler="nuts"), "'sampler' parameter must be one of 'auto', 'gibbs'"),
+        (BayesianACC(sampler="hmc"), "'sampler' parameter must be one of 'auto', 'gibbs'"),
         (BayesianEMQ(calibration="x"), "'calibration' parameter"),
         (Bootstrap(BayesianKDEy()), "'quantifier' parameter must be a point quantifier"),
         (Bootstrap(LogisticRegression()), "'quantifier' parameter must be a truemix quantifier"),

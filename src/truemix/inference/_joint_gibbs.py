@@ -44,7 +44,7 @@ def joint_sweeps(
     next_pi, next_M = np.empty(K), np.empty((K, C))
     accepted, n_items = 0, max(counts.sum(), 1)
     for sweep in range(skipped + kept * thinning):
-        _split_counts(pi, M, whole, state, split)
+        split_counts(pi, M, whole, state, split)
         for y in range(K):
             shape[y] = prior[y]
             for c in range(C):
@@ -60,7 +60,7 @@ def joint_sweeps(
         if sweep >= skipped and (sweep - skipped + 1) % thinning == 0:
             d = (sweep - skipped) // thinning
             draws[d] = pi
-            _split_counts(pi, M, counts, state, split)
+            split_counts(pi, M, counts, state, split)
             for y in range(K):
                 for c in range(C):
                     batch[d, y] += split[y, c]
@@ -91,7 +91,7 @@ def _mix(state: State, shape: FloatArray, out: FloatArray) -> None:
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _split_counts(
+def split_counts(
     pi: FloatArray, M: FloatArray, counts: IntArray, state: State, out: IntArray
 ) -> None:
     """Write into ``out`` (K, C) how many items of each predicted class are of each true class."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +11,15 @@ from truemix._typing import FloatArray, IntArray, Seed
 from truemix.exceptions import InputError
 from truemix.inference.sampling import MixtureSample, check_seed, check_settings
 
+if TYPE_CHECKING:
+    from truemix.inference._nutpie import Chain
+
 # Promised effective draws per draw, and how far the sweeps may be thinned to get there.
 PROMISED = 0.4
 MOST_THINNING = 256
+MOST_CHAINS = 8
+# The share of trajectories that may diverge: each is a step not taken, harmless if rare.
+DIVERGENT = 1e-3
 
 
 def sample_confusion(
@@ -24,6 +30,7 @@ def sample_confusion(
     temperature: float = 1.0,
     draws: int = 1000,
     warmup: int = 500,
+    sampler: str = "auto",
     random_state: Seed = None,
 ) -> MixtureSample:
     """Draw the mix and the confusion matrix jointly from their posterior, given counts only.
@@ -40,11 +47,13 @@ def sample_confusion(
         Number of unlabelled items predicted as each class.
     prior, temperature, draws, warmup, random_state
         As for :func:`truemix.inference.sample_mixture`.
+    sampler : {"auto", "gibbs", "nuts"}
+        Gibbs sampling works at every temperature here and is what ``"auto"`` takes.
 
     Returns
     -------
     MixtureSample
-        ``acceptance`` in the diagnostics is 1 at temperature 1, where every step is exact.
+        ``acceptance`` of Gibbs sampling is 1 at temperature 1, where every step is exact.
 
     Notes
     -----
@@ -60,61 +69,125 @@ def sample_confusion(
     >>> sample.diagnostics["failed"]
     []
     """
-    from truemix.inference._diagnostics import FEWEST_DRAWS, effective_sizes
+    F, counts = _check_counts(labelled, predicted)
+    settings = check_settings(len(F), prior, temperature, draws, warmup, sampler)
+    seed = check_seed(random_state)
+    problem = _Problem(
+        settings.prior, 1.0 + F / settings.temperature, counts / settings.temperature, counts
+    )
+    if settings.sampler == "nuts":
+        return _by_nuts(problem, settings.draws, settings.warmup, seed)
+    return _by_gibbs(problem, settings.draws, settings.warmup, seed)
+
+
+class _Problem(NamedTuple):
+    """The prior of the mix, what is known of the rows, and the counts, tempered and as given."""
+
+    prior: FloatArray
+    row_shapes: FloatArray
+    powers: FloatArray
+    counts: IntArray
+
+
+def _by_gibbs(
+    problem: _Problem, draws: int, warmup: int, seed: np.random.SeedSequence
+) -> MixtureSample:
     from truemix.inference._joint_gibbs import joint_sweeps
     from truemix.inference._random import seed_state
 
-    F, counts = _check_counts(labelled, predicted)
-    n_classes = len(F)
-    settings = check_settings(n_classes, prior, temperature, draws, warmup, "gibbs")
-    state = seed_state(check_seed(random_state))
-    row_shapes = 1.0 + F / settings.temperature
-    powers = counts / settings.temperature
+    state = seed_state(seed)
+    n_classes = len(problem.prior)
     pi = np.full(n_classes, 1.0 / n_classes)
-    M = row_shapes / row_shapes.sum(axis=1, keepdims=True)
-
-    def sweeps(skipped: int, thinning: int) -> tuple[FloatArray, FloatArray, int]:
-        result: tuple[FloatArray, FloatArray, int] = joint_sweeps(
-            settings.prior, row_shapes, powers, counts, pi, M, state, skipped, settings.draws,
-            thinning,
-        )  # fmt: skip
-        return result
-
-    def worth(kept: FloatArray) -> tuple[float | None, float | None]:
-        if len(kept) < FEWEST_DRAWS:
-            return None, None
-        ess, rhat = effective_sizes(kept)
-        return float(ess.min()), float(rhat.max())
-
-    thinning, steps = 1, settings.warmup + settings.draws
-    mixes, batch, accepted = sweeps(settings.warmup, 1)
-    ess, rhat = worth(mixes)
-    while ess is not None and ess < PROMISED * settings.draws and thinning < MOST_THINNING:
+    M = problem.row_shapes / problem.row_shapes.sum(axis=1, keepdims=True)
+    thinning, steps = 1, warmup + draws
+    mixes, batch, accepted = joint_sweeps(*problem, pi, M, state, warmup, draws, 1)
+    ess, rhat = _worth(mixes)
+    while ess is not None and ess < PROMISED * draws and thinning < MOST_THINNING:
         # As many sweeps again, and every second draw of both: nothing is thrown away.
-        more, more_batch, more_accepted = sweeps(0, thinning)
+        more, more_batch, more_accepted = joint_sweeps(*problem, pi, M, state, 0, draws, thinning)
         mixes = np.concatenate([mixes, more])[1::2]
         batch = np.concatenate([batch, more_batch])[1::2]
-        steps += settings.draws * thinning
+        steps += draws * thinning
         accepted += more_accepted
         thinning *= 2
-        ess, rhat = worth(mixes)
-    diagnostics: dict[str, Any] = {
+        ess, rhat = _worth(mixes)
+    diagnostics = {
         "sampler": "gibbs",
         "reason": "mix and confusion matrix are conjugate given the classes of the items",
         "ess": ess,
         "rhat": rhat,
         "divergences": 0,
-        "acceptance": accepted / steps if steps else 1.0,
+        "acceptance": accepted / steps,
         "thinning": thinning,
         "steps": steps,
-        "failed": [],
+        "failed": _failures(ess, draws, 0),
     }
-    if ess is not None and ess < PROMISED * settings.draws:
-        diagnostics["failed"].append(
-            f"The effective sample size is {ess:.0f} for {settings.draws} draws; intervals are "
-            "noisier than the number of draws suggests."
-        )
     return MixtureSample(mixes, batch, diagnostics)
+
+
+def _by_nuts(
+    problem: _Problem, draws: int, warmup: int, seed: np.random.SeedSequence
+) -> MixtureSample:
+    from truemix.inference._joint_nuts import realised, run_joint_nuts
+    from truemix.inference._random import seed_state
+
+    stream, allocation = seed.spawn(2)
+    seeds = stream.generate_state(MOST_CHAINS, np.uint64)
+    n_classes, wanted = len(problem.prior), 1
+    chains: list[Chain] = []
+    while True:
+        chains += [
+            run_joint_nuts(*problem[:3], draws, warmup, int(seeds[number]))
+            for number in range(len(chains), wanted)
+        ]
+        # Each chain gives the same number of draws, evenly spaced, in its own order.
+        expanded = np.concatenate([chain.draws for chain in chains])[wanted - 1 :: wanted]
+        mixes = np.ascontiguousarray(expanded[:, :n_classes])
+        ess, rhat = _worth(mixes)
+        if ess is None or ess >= PROMISED * draws or 2 * wanted > MOST_CHAINS:
+            break
+        wanted *= 2
+    batch = realised(
+        np.ascontiguousarray(expanded), n_classes, problem.counts, seed_state(allocation)
+    )
+    divergences = sum(chain.divergences for chain in chains)
+    diagnostics = {
+        "sampler": "nuts",
+        "reason": "it was asked for",
+        "ess": ess,
+        "rhat": rhat,
+        "divergences": divergences,
+        "acceptance": float(np.mean([chain.acceptance for chain in chains])),
+        "thinning": wanted,
+        "steps": sum(chain.steps for chain in chains),
+        "failed": _failures(ess, draws, divergences),
+    }
+    return MixtureSample(mixes, batch, diagnostics)
+
+
+def _worth(mixes: FloatArray) -> tuple[float | None, float | None]:
+    """Return the smallest effective sample size and the largest R-hat, if they can be told."""
+    from truemix.inference._diagnostics import FEWEST_DRAWS, effective_sizes
+
+    if len(mixes) < FEWEST_DRAWS:
+        return None, None
+    ess, rhat = effective_sizes(mixes)
+    return float(ess.min()), float(rhat.max())
+
+
+def _failures(ess: float | None, draws: int, divergences: int) -> list[str]:
+    failed = []
+    if ess is not None and ess < PROMISED * draws:
+        failed.append(
+            f"The effective sample size is {ess:.0f} for {draws} draws; intervals are noisier than "
+            "the number of draws suggests."
+        )
+    if divergences > DIVERGENT * draws:
+        failed.append(
+            f"{divergences} trajectories of NUTS diverged; parts of the posterior may be missed. "
+            "sampler='gibbs' avoids this."
+        )
+    return failed
 
 
 def _check_counts(labelled: npt.ArrayLike, predicted: npt.ArrayLike) -> tuple[FloatArray, IntArray]:

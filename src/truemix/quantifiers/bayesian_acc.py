@@ -27,8 +27,8 @@ class BayesianACC(BayesianMixin):
     prior, temperature, draws, warmup, random_state, estimand
         As for :class:`truemix.BayesianKDEy`; the temperature applies to the counts of the batch
         and of the references.
-    sampler : {"auto", "gibbs"}
-        Gibbs sampling works at every temperature here.
+    sampler : {"auto", "gibbs", "nuts"}
+        Gibbs sampling works at every temperature here and is what ``"auto"`` takes.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class BayesianACC(BayesianMixin):
     """
 
     _hard = True
-    _samplers = ("auto", "gibbs")
+    _gibbs_is_tempered = True
     confusion_counts_: FloatArray
 
     def __init__(
@@ -102,6 +102,7 @@ class BayesianACC(BayesianMixin):
                 temperature=self.temperature,
                 draws=self.draws,
                 warmup=self.warmup,
+                sampler=self.sampler,
                 random_state=seed,
             )
             for rows in bags

@@ -37,7 +37,8 @@ class BayesianMixin(Quantifier):
     random_state: Any
     estimand: Any
     _fixed_prior: FloatArray | None
-    _samplers: tuple[str, ...] = SAMPLERS
+    # Whether Gibbs sampling knows temperatures.
+    _gibbs_is_tempered = False
 
     def _infer(self, evidence: FloatArray) -> Inference:
         return self._infer_bags(evidence, [np.arange(len(evidence))])[0]
@@ -82,10 +83,10 @@ class BayesianMixin(Quantifier):
         temperature = check_positive(self.temperature, "temperature")
         check_integer(self.draws, "draws", minimum=1)
         check_integer(self.warmup, "warmup", minimum=0)
-        check_choice(self.sampler, "sampler", self._samplers)
+        check_choice(self.sampler, "sampler", SAMPLERS)
         check_choice(self.estimand, "estimand", ESTIMANDS)
         resolved_seed(self.random_state)
-        if self.sampler == "gibbs" and temperature != 1.0 and "nuts" in self._samplers:
+        if self.sampler == "gibbs" and temperature != 1.0 and not self._gibbs_is_tempered:
             raise InputError(
                 f"The 'temperature' parameter is {temperature:g}, but sampler='gibbs' draws at "
                 "temperature 1 only; use sampler='nuts' or 'auto'."
