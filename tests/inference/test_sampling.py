@@ -321,10 +321,13 @@ def test_auto_follows_temperature_weights_and_the_rate_of_em():
         "weighted": sample_mixture(clear, weights=np.full(300, 0.5), **few),
     }
     chosen = {name: sample.diagnostics["sampler"] for name, sample in choices.items()}
-    assert chosen == {"clear": "gibbs", "blurred": "nuts", "tempered": "nuts", "weighted": "nuts"}
+    gibbs = [name for name in chosen if chosen[name] == "gibbs"]
+    nuts = [name for name in chosen if chosen[name] == "nuts"]
+    assert (gibbs, nuts) == (["clear", "blurred"], ["tempered", "weighted"])
     reasons = {name: sample.diagnostics["reason"] for name, sample in choices.items()}
     assert "EM converges at rate 0.0" in reasons["clear"]
     assert "EM converges at rate 0.98" in reasons["blurred"]
+    assert "sweeps per draw, but 1 with independent proposals" in reasons["blurred"]
     assert "temperature 1, this is 2" in reasons["tempered"]
     assert "whole numbers" in reasons["weighted"]
 

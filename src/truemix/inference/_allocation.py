@@ -20,11 +20,10 @@ import numpy.typing as npt
 from numba import njit
 
 from truemix._typing import FloatArray
+from truemix.inference._blocks import BLOCK, explain
 from truemix.inference._random import State, binomial, log_uniform, uniform
 
 _FAST = {"reassoc", "contract", "nsz"}
-# Items at a time: enough for the widest vectors, few enough for the registers of the cache.
-BLOCK = 64
 # Against which odds at the reference skipping to an item is no cheaper than drawing its class.
 _DOUBT = 0.05
 # A row that counts more often than this times K is split by binomials instead of item by item.
@@ -64,18 +63,6 @@ def arrange(L: FloatArray, w: FloatArray, x: FloatArray) -> Layout:
     order = np.argsort(-odds, kind="stable")
     layout: Layout = _fill(L, w, x, lead, odds, order)
     return layout
-
-
-def in_blocks(L: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return likelihoods as (blocks, K, BLOCK) and weights as (blocks, BLOCK), by weight."""
-    order = np.argsort(w, kind="stable")
-    n, K = L.shape
-    n_blocks = -(-n // BLOCK)
-    # What fills up the last block is possible under any class, and counts nothing.
-    rows, weights = np.ones((n_blocks * BLOCK, K)), np.zeros(n_blocks * BLOCK)
-    rows[:n], weights[:n] = L[order], w[order]
-    blocks = rows.reshape(n_blocks, BLOCK, K).transpose(0, 2, 1)
-    return np.ascontiguousarray(blocks), weights.reshape(n_blocks, BLOCK)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -179,22 +166,6 @@ def allocate(
         _allocate_block(layout.blocks[b], layout.weights[b], pi, work, counts)
     for h in range(len(layout.heavy)):
         _split(layout.heavy[h], pi, layout.copies[h], s, work[0], counts)
-
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
-def explain(L: FloatArray, pi: FloatArray, out: FloatArray) -> None:
-    """Write ``sum_k pi_k L_kj``, the likelihood of each item j of a block, into ``out``."""
-    K = len(pi)
-    for j in range(BLOCK):
-        out[j] = 0.0
-    # Four classes at a time: each loop reads and writes all of the sums.
-    for k in range(0, K - 3, 4):
-        for j in range(BLOCK):
-            first = pi[k] * L[k, j] + pi[k + 1] * L[k + 1, j]
-            out[j] += first + (pi[k + 2] * L[k + 2, j] + pi[k + 3] * L[k + 3, j])
-    for k in range(K - K % 4, K):
-        for j in range(BLOCK):
-            out[j] += pi[k] * L[k, j]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)

@@ -11,7 +11,8 @@ import numpy as np
 from numba import njit
 
 from truemix._typing import FloatArray
-from truemix.inference._allocation import BLOCK, Layout, allocate
+from truemix.inference._allocation import Layout, allocate
+from truemix.inference._blocks import BLOCK
 from truemix.inference._proposal import Proposal, jump
 from truemix.inference._random import State, dirichlet
 

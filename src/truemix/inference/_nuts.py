@@ -22,9 +22,10 @@ from numba import carray, cfunc, njit, types
 from numba.extending import intrinsic
 
 from truemix._typing import FloatArray
-from truemix.inference._allocation import BLOCK, explain, in_blocks
+from truemix.inference._blocks import BLOCK, explain, in_blocks
 from truemix.inference._posterior import Posterior
 from truemix.inference._random import SMALLEST
+from truemix.inference._symmetric import invert_cholesky
 
 _FAST = {"reassoc", "contract", "nsz"}
 # In whitened coordinates; the leapfrog is stable up to 2.
@@ -58,7 +59,7 @@ def run_nuts(posterior: Posterior, draws: int, warmup: int, seed: int, accept: f
         *in_blocks(posterior.L, posterior.w / posterior.temperature),
         posterior.prior,
         np.log(posterior.mode),
-        _invert_cholesky(posterior.precision()[: K - 1, : K - 1]),
+        invert_cholesky(posterior.precision()[: K - 1, : K - 1]),
     ]
     address = [array.ctypes.data for array in arrays]
     user_data = np.array([len(arrays[0]), K, *address], dtype=np.int64)
@@ -117,28 +118,6 @@ def _import_nutpie() -> tuple[Any, Any]:
             warnings.simplefilter("ignore")
             importlib.import_module("nutpie")
     return importlib.import_module("nutpie"), importlib.import_module("nutpie.compile_pymc")
-
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
-def _invert_cholesky(P: FloatArray) -> FloatArray:
-    """Return the inverse of the lower Cholesky factor of ``P``."""
-    m = len(P)
-    R, inverse = np.zeros((m, m)), np.zeros((m, m))
-    for a in range(m):
-        for b in range(a + 1):
-            total = P[a, b]
-            for c in range(b):
-                total -= R[a, c] * R[b, c]
-            # A pivot lost to rounding only makes the coordinates less round.
-            R[a, b] = np.sqrt(max(total, 1e-12 * P[a, a])) if a == b else total / R[b, b]
-    for b in range(m):
-        inverse[b, b] = 1.0 / R[b, b]
-        for a in range(b + 1, m):
-            total = 0.0
-            for c in range(b, a):
-                total -= R[a, c] * inverse[c, b]
-            inverse[a, b] = total / R[a, a]
-    return inverse
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)

@@ -16,6 +16,7 @@ from numba import njit
 
 from truemix._typing import FloatArray
 from truemix.inference._sqp import solve_mixture
+from truemix.inference._symmetric import largest_eigenvalue
 
 _FAST = {"reassoc", "contract", "nsz"}
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -55,7 +56,7 @@ class Posterior(NamedTuple):
         # Responsibilities sum to 1 in each row, so the rows of the moment sum to the counts.
         jacobian = np.diag(self.moment.sum(axis=1) / self.mode)
         jacobian -= self.moment / np.outer(root, root)
-        largest = np.linalg.eigvalsh(jacobian)[-1] / (self.prior.sum() + self.w.sum())
+        largest = largest_eigenvalue(jacobian) / (self.prior.sum() + self.w.sum())
         return float(min(max(largest, 0.0), 1.0))
 
 

@@ -1,0 +1,259 @@
+"""Independent proposals for the mix: a Dirichlet, moved to the posterior's place and width.
+
+A proposal is a Dirichlet number taken through the linear map, in log-ratio coordinates, that gives
+it the mode of the posterior and the precision there. Unlike a normal it is skewed, with a long
+tail towards zero in each class, as the posterior is, and that makes most proposals acceptable.
+
+A proposal is accepted by Metropolis and Hastings' rule for the ratio of posterior to proposal
+density. Both are with respect to log-ratio coordinates, where the map changes nothing but a
+constant.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from truemix._typing import FloatArray
+from truemix.inference._blocks import BLOCK, in_blocks, log_likelihood
+from truemix.inference._posterior import Posterior
+from truemix.inference._random import State, gamma, log_uniform, seed_state
+from truemix.inference._symmetric import diagonalize, invert_cholesky
+
+_FAST = {"reassoc", "contract", "nsz"}
+# A Dirichlet of fewer counts has longer tails, and tails that are too short are what an independent
+# proposal must not have.
+_FEWER = 0.7
+# How much wider than the posterior, for the same reason: in one direction, or a bit in many.
+_WIDER = 0.3
+# Rows that count no more often than this are written out, so that all weigh the same.
+_FEW_COPIES = 3
+# Mixes with smaller shares are neither left nor entered by a proposal: their logarithms may have
+# been cut off, and with them the ratio.
+_LEAST = 1e-290
+_PILOT = 64
+
+
+class Proposal(NamedTuple):
+    """How to propose a mix and what it is worth.
+
+    ``shape`` (K,) are the parameters of the Dirichlet. ``stretch`` (K, K) moves logarithms of its
+    numbers, relative to ``start`` (K,), to those of mixes, relative to ``centre`` (K,);
+    ``shrink`` (K, K) moves them back.
+    ``blocks`` (b, K, BLOCK) are likelihoods by rising weight ``powers`` (b, BLOCK), ``prior``
+    (K,) is that of the posterior.
+    """
+
+    shape: FloatArray
+    start: FloatArray
+    centre: FloatArray
+    stretch: FloatArray
+    shrink: FloatArray
+    blocks: FloatArray
+    powers: FloatArray
+    prior: FloatArray
+
+
+def no_proposal(K: int) -> Proposal:
+    """Return a proposal of which nothing is asked."""
+    none, square = np.empty(0), np.empty((0, 0))
+    blocks, powers = np.empty((0, K, BLOCK)), np.empty((0, BLOCK))
+    return Proposal(none, none, none, square, square, blocks, powers, none)
+
+
+def make_proposal(posterior: Posterior) -> Proposal:
+    """Return proposals for a posterior of temperature 1 and whole weights."""
+    precision = posterior.precision()
+    shape = _FEWER * _skewness(posterior, precision)
+    stretch, shrink = _maps(precision, shape)
+    start, centre = np.log(shape / shape.sum()), np.log(posterior.mode)
+    blocks, powers = _written_out(posterior)
+    return Proposal(shape, start, centre, stretch, shrink, blocks, powers, posterior.prior)
+
+
+def _skewness(posterior: Posterior, precision: FloatArray) -> FloatArray:
+    """Return the parameters of the Dirichlet whose classes have tails like the posterior's.
+
+    Were the classes of all items known, they were prior plus counts. If they are not, the
+    logarithm of a share varies as if there were fewer counts. And the tail is even longer: where
+    a class gets empty, other classes explain its items, and only the prior is left.
+    """
+    counts = (posterior.prior.sum() + posterior.w.sum()) * posterior.mode
+    # A constant added to all logarithms changes nothing; this term gives it a precision.
+    root = invert_cholesky(precision + np.outer(counts, posterior.mode))
+    variance = (root**2).sum(axis=0)
+    fewer = np.clip(1.0 / np.maximum(variance, 1e-12), 1e-9, counts)
+    least = np.minimum(posterior.prior, fewer)
+    skewness: FloatArray = least + (fewer - least) * fewer / counts
+    return skewness
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+def _maps(precision: FloatArray, shape: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the map from the precision of a Dirichlet to one somewhat below, and its inverse."""
+    K = len(shape)
+    root, along = np.sqrt(shape), np.zeros(K)
+    unit = root / np.sqrt(shape.sum())
+    relative, across, trace = np.empty((K, K)), 0.0, 0.0
+    for a in range(K):
+        for b in range(K):
+            relative[a, b] = precision[a, b] / (root[a] * root[b])
+            along[a] += relative[a, b] * unit[b]
+        across += unit[a] * along[a]
+        trace += relative[a, a]
+    # Shares sum to 1, so there is no precision in the direction of the root. There it is made
+    # larger than in any other, and this axis, the last but for rounding, is left out.
+    for a in range(K):
+        for b in range(K):
+            relative[a, b] -= unit[a] * along[b] + along[a] * unit[b]
+            relative[a, b] += (across + 1.0 + trace) * unit[a] * unit[b]
+    precise, axes = diagonalize(relative)
+    stretch, shrink = np.zeros((K, K)), np.zeros((K, K))
+    for i in range(K):
+        if i == np.argmax(precise):
+            continue
+        width = (1.0 + _WIDER / K) / np.sqrt(max(precise[i], 1e-12))
+        for a in range(K):
+            for b in range(K):
+                product = axes[i, a] * axes[i, b] * root[b] / root[a]
+                stretch[a, b] += width * product
+                shrink[a, b] += product / width
+    return stretch, shrink
+
+
+def _written_out(posterior: Posterior) -> tuple[FloatArray, FloatArray]:
+    """Return likelihoods in blocks and what the items weigh, the same in most blocks."""
+    w = posterior.w
+    few = w <= _FEW_COPIES
+    copies = np.where(few, w, 1.0).astype(np.int64)
+    rows, powers = np.repeat(posterior.L, copies, axis=0), np.repeat(np.where(few, 1.0, w), copies)
+    blocks, powers = in_blocks(rows, powers)
+    # What fills up the last block has likelihood 1 and may weigh what the others there do.
+    powers[-1] = np.where(powers[-1] == 0.0, powers[-1].max(), powers[-1])
+    return blocks, powers
+
+
+class Chances(NamedTuple):
+    """How often proposals are rejected, at ``rejected`` (n,) for a ``share`` (n,) of the chain."""
+
+    rejected: FloatArray
+    share: FloatArray
+
+
+def chances(proposal: Proposal, seed: np.random.SeedSequence) -> Chances:
+    """Estimate from a few proposals how the posterior would receive them."""
+    worth = _pilot(proposal, seed_state(seed), _PILOT)
+    weights = np.exp(worth - max(worth.max(), -1e300))
+    total = weights.sum()
+    if not total > 0.0:
+        return Chances(np.ones(1), np.ones(1))
+    # The chain is where proposals lead it in proportion to what they are worth.
+    accepted = np.minimum(1.0, weights / np.maximum(weights, 1e-300)[:, None]).mean(axis=1)
+    return Chances(1.0 - accepted, weights / total)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _pilot(proposal: Proposal, s: State, n: int) -> FloatArray:
+    K = len(proposal.shape)
+    pi, logs, work, worth = np.empty(K), np.empty(K), np.empty((2, max(K, BLOCK))), np.empty(n)
+    for number in range(n):
+        worth[number] = _propose(proposal, s, pi, logs, work)
+    return worth
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def jump(
+    proposal: Proposal, tries: int, s: State, pi: FloatArray, new: FloatArray, work: FloatArray
+) -> int:
+    """Propose ``tries`` times and leave in ``pi`` what was accepted last; return how many were.
+
+    ``new`` is scratch of shape (2, K), ``work`` of shape (2, max(K, BLOCK)) or more.
+    """
+    for k in range(len(pi)):
+        if pi[k] < _LEAST:
+            return 0
+        new[1, k] = np.log(pi[k])
+    here = _log_posterior(proposal, pi, new[1], work) - _log_density(proposal, new[1], work[0])
+    accepted = 0
+    for _ in range(tries):
+        there = _propose(proposal, s, new[0], new[1], work)
+        if log_uniform(s) < there - here:
+            for k in range(len(pi)):
+                pi[k] = new[0, k]
+            here = there
+            accepted += 1
+    return accepted
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _propose(
+    proposal: Proposal, s: State, pi: FloatArray, logs: FloatArray, work: FloatArray
+) -> float:
+    """Write a proposal; return the log of posterior over proposal density, up to a constant."""
+    shape, K = proposal.shape, len(pi)
+    y = work[0]
+    for k in range(K):
+        if shape[k] >= 1.0:
+            y[k] = np.log(gamma(s, shape[k]))
+        else:
+            # G(a) = G(a + 1) U^(1/a), which underflows unless it stays a logarithm.
+            y[k] = np.log(gamma(s, shape[k] + 1.0)) + log_uniform(s) / shape[k]
+    _normalize(y, K)
+    proposed = 0.0
+    for k in range(K):
+        proposed += shape[k] * y[k]
+    _move(proposal.stretch, proposal.start, y, proposal.centre, logs)
+    _normalize(logs, K)
+    for k in range(K):
+        pi[k] = np.exp(logs[k])
+        if not pi[k] >= _LEAST:
+            return -np.inf
+    value: float = _log_posterior(proposal, pi, logs, work) - proposed
+    return value
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _log_density(proposal: Proposal, logs: FloatArray, y: FloatArray) -> float:
+    """Return the log density of the proposal at the mix of these logarithms."""
+    _move(proposal.shrink, proposal.centre, logs, proposal.start, y)
+    _normalize(y, len(logs))
+    value = 0.0
+    for k in range(len(logs)):
+        value += proposal.shape[k] * y[k]
+    return value
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+def _move(
+    linear: FloatArray, start: FloatArray, x: FloatArray, end: FloatArray, out: FloatArray
+) -> None:
+    """Write ``end + linear (x - start)`` into ``out``."""
+    for a in range(len(start)):
+        total = end[a]
+        for b in range(len(start)):
+            total += linear[a, b] * (x[b] - start[b])
+        out[a] = total
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _normalize(logs: FloatArray, K: int) -> None:
+    """Subtract what makes the exponentials of the first ``K`` sum to 1."""
+    most, total = -np.inf, 0.0
+    for k in range(K):
+        most = max(most, logs[k])
+    for k in range(K):
+        total += np.exp(logs[k] - most)
+    most += np.log(total)
+    for k in range(K):
+        logs[k] -= most
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _log_posterior(proposal: Proposal, pi: FloatArray, logs: FloatArray, work: FloatArray) -> float:
+    """Return the log density of the posterior at ``pi``, whose logarithms are ``logs``."""
+    value: float = log_likelihood(proposal.blocks, proposal.powers, pi, work)
+    for k in range(len(pi)):
+        value += proposal.prior[k] * logs[k]
+    return value

@@ -1,0 +1,117 @@
+"""Small symmetric matrices, without LAPACK.
+
+Its threads cost more than they bring at the sizes of a mix, most of all beside other threads, and
+round differently in different numbers, while draws must depend on the seed alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from truemix._typing import FloatArray
+
+_FAST = {"reassoc", "contract", "nsz"}
+# Cosines between rows below this count as zero; rounds of Jacobi's method, which needs about 8.
+_ORTHOGONAL, _ROUNDS = 1e-12, 30
+_POWERS = 100
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+def invert_cholesky(P: FloatArray) -> FloatArray:
+    """Return the inverse of the lower Cholesky factor of ``P``."""
+    m = len(P)
+    R, inverse = np.zeros((m, m)), np.zeros((m, m))
+    for a in range(m):
+        for b in range(a + 1):
+            total = P[a, b]
+            for c in range(b):
+                total -= R[a, c] * R[b, c]
+            # A pivot lost to rounding only makes the coordinates less round.
+            R[a, b] = np.sqrt(max(total, 1e-12 * P[a, a])) if a == b else total / R[b, b]
+    for b in range(m):
+        inverse[b, b] = 1.0 / R[b, b]
+        for a in range(b + 1, m):
+            total = 0.0
+            for c in range(b, a):
+                total -= R[a, c] * inverse[c, b]
+            inverse[a, b] = total / R[a, a]
+    return inverse
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+def largest_eigenvalue(A: FloatArray) -> float:
+    """Return the largest eigenvalue of ``A``, which has no negative one, by powers of it."""
+    m = len(A)
+    x, y, value = np.empty(m), np.empty(m), 0.0
+    for a in range(m):
+        # Any vector that nothing has a reason to be orthogonal to.
+        x[a] = np.sin(1.0 + a * a)
+    for _ in range(_POWERS):
+        square, product, norm = 0.0, 0.0, 0.0
+        for a in range(m):
+            total = 0.0
+            for b in range(m):
+                total += A[a, b] * x[b]
+            y[a] = total
+            square += x[a] * x[a]
+            product += x[a] * total
+            norm += total * total
+        value = product / square
+        if norm <= 0.0:
+            break
+        norm = np.sqrt(norm)
+        for a in range(m):
+            x[a] = y[a] / norm
+    return value
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+def diagonalize(A: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return eigenvalues and, in rows, eigenvectors of a positive definite matrix.
+
+    Rotates pairs of rows until all are orthogonal (one-sided Jacobi): they are then the
+    eigenvectors times their eigenvalues. Those that are tiny beside the largest are less exact,
+    but vectors are orthogonal in any case.
+    """
+    m = len(A)
+    rows, values = A.copy(), np.empty(m)
+    for _ in range(_ROUNDS):
+        worst = 0.0
+        for a in range(m):
+            for b in range(a + 1, m):
+                worst = max(worst, _rotate(rows[a], rows[b]))
+        if worst < _ORTHOGONAL:
+            break
+    for a in range(m):
+        square = 0.0
+        for b in range(m):
+            square += rows[a, b] * rows[a, b]
+        values[a] = np.sqrt(square)
+        for b in range(m):
+            rows[a, b] /= values[a]
+    return values, rows
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+def _rotate(x: FloatArray, y: FloatArray) -> float:
+    """Rotate two rows so that they become orthogonal; return the cosine they had."""
+    xx, yy, xy = 0.0, 0.0, 0.0
+    for j in range(len(x)):
+        xx += x[j] * x[j]
+        yy += y[j] * y[j]
+        xy += x[j] * y[j]
+    cosine: float = abs(xy) / np.sqrt(xx * yy)
+    if cosine < _ORTHOGONAL:
+        return cosine
+    slope = (yy - xx) / (2.0 * xy)
+    tangent = 1.0 / (abs(slope) + np.sqrt(1.0 + slope * slope))
+    if slope < 0.0:
+        tangent = -tangent
+    c = 1.0 / np.sqrt(1.0 + tangent * tangent)
+    s = c * tangent
+    for j in range(len(x)):
+        first, second = x[j], y[j]
+        x[j] = c * first - s * second
+        y[j] = s * first + c * second
+    return cosine

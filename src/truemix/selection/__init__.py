@@ -1,0 +1,6 @@
+"""Choose settings by what counts: the error of the mix on bags drawn from held-out items."""
+
+from truemix.selection.grid_search import GridSearch, SearchInterrupted
+from truemix.selection.temperature import TemperatureCalibration, calibrate_temperature
+
+__all__ = ["GridSearch", "SearchInterrupted", "TemperatureCalibration", "calibrate_temperature"]

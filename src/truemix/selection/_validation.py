@@ -1,0 +1,122 @@
+"""Labelled data in two parts: references to learn from, and a pool that bags are drawn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.exceptions import InputError
+from truemix.protocols import DirichletBags
+from truemix.quantifiers import Quantifier
+from truemix.quantifiers.base import read_labels
+from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring
+from truemix.tables import features_of
+from truemix.validation import parameter_error
+
+# The paper's protocol for choosing settings.
+PAPER_PROTOCOL = DirichletBags(alpha=1.0, n_bags=100, bag_size=1000, random_state=0)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Posteriors of the references and of the pool under one classifier setting."""
+
+    references: FloatArray
+    scorer: Scorer
+    pool: FloatArray
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Both parts, and the bags with the true mix of each.
+
+    ``bags`` holds rows of ``pool``, which has only items that are in some bag.
+    """
+
+    references: Any
+    codes: IntArray
+    pool: Any
+    classes: AnyArray
+    bags: list[IntArray]
+    truth: FloatArray
+
+    @property
+    def train_prevalence(self) -> FloatArray:
+        """Share of each class among the references."""
+        return np.bincount(self.codes, minlength=len(self.classes)) / len(self.codes)
+
+    def score(self, scoring: Scoring) -> Scored:
+        """Train a classifier on the references and score both parts."""
+        posteriors, scorer = scoring.score_references(self.references, self.codes, self.classes)
+        return Scored(posteriors, scorer, scorer(self.pool))
+
+    def fit(self, quantifier: Quantifier, scored: Scored) -> None:
+        """Fit the quantifier on the references, whose posteriors are known already."""
+        quantifier._fit_scored(scored.references, self.codes, self.classes, scored.scorer)
+
+
+def hold_out(
+    X: Any, y: Any, classes: Any, *, share: object, protocol: Any, given: bool
+) -> Validation:
+    """Split labelled items and draw the bags; ``given`` tells that X holds posteriors."""
+    share = _check_share(share)
+    protocol = PAPER_PROTOCOL if protocol is None else protocol
+    if not callable(getattr(protocol, "bags", None)):
+        raise parameter_error("protocol", "a protocol, such as DirichletBags()", protocol)
+    codes, order = read_labels(X, y, classes)
+    # Before the split, so that a message about a row counts it as the user does.
+    table = GivenPosteriors(order)(X) if given else features_of(X)
+    held_out = split(codes, order, share)
+    references = np.setdiff1d(np.arange(len(codes)), held_out)
+    bags = list(protocol.bags(order[codes[held_out]], order))
+    if not bags:
+        raise InputError("The protocol made no bags; expected at least one.")
+    used, places = np.unique(np.concatenate([bag.index for bag in bags]), return_inverse=True)
+    ends = np.cumsum([len(bag.index) for bag in bags])
+    return Validation(
+        references=_safe_indexing(table, references),
+        codes=codes[references],
+        pool=_safe_indexing(table, held_out[used]),
+        classes=order,
+        bags=np.split(places.astype(np.intp), ends[:-1]),
+        truth=np.array([bag.prevalence for bag in bags]),
+    )
+
+
+def split(codes: IntArray, classes: AnyArray, share: float) -> IntArray:
+    """Return the rows to hold out: the same share of each class, but never none or all of it.
+
+    Examples
+    --------
+    >>> codes = np.array([0, 0, 0, 0, 0, 1, 1])
+    >>> np.bincount(codes[split(codes, np.array(["ham", "spam"]), 0.4)])
+    array([2, 1])
+    """
+    # A fixed seed, because a search without randomness should give the same answer twice.
+    rng = np.random.default_rng(0)
+    parts = []
+    for k, label in enumerate(classes.tolist()):
+        rows = np.flatnonzero(codes == k)
+        if len(rows) < 2:
+            raise InputError(
+                f"Class {label!r} has only 1 item in y; expected at least 2, one to learn from and "
+                "one to hold out. Add items or leave the class out."
+            )
+        wanted = int(np.clip(round(share * len(rows)), 1, len(rows) - 1))
+        parts.append(rng.choice(rows, wanted, replace=False))
+    return np.sort(np.concatenate(parts))
+
+
+def _check_share(share: Any) -> float:
+    try:
+        if not isinstance(share, bool | str) and 0 < float(share) < 1:
+            return float(share)
+    except (TypeError, ValueError):
+        pass
+    raise parameter_error(
+        "validation", "a number between 0 and 1, such as 0.4", share, "It is a share of the items."
+    )

@@ -1,0 +1,233 @@
+"""Search a grid of settings for the one with the smallest error on held-out bags."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+
+from truemix._typing import AnyArray, FloatArray
+from truemix.estimates import Estimate, EstimateSet
+from truemix.quantifiers import NotFittedError, Quantifier
+from truemix.selection._progress import progress
+from truemix.selection._scores import check_metric
+from truemix.selection._search import Result, search
+from truemix.selection._settings import Setting, check_quantifier, configured, expand
+from truemix.selection._validation import hold_out
+from truemix.validation import parameter_error
+
+
+class SearchInterrupted(UserWarning):
+    """A search was stopped by the user; its results so far were used."""
+
+
+class GridSearch(BaseEstimator):
+    """Choose parameters of a quantifier and its classifier by the error on held-out bags.
+
+    By default the protocol of Moreo, González and del Coz: 40 % of the items are held out, 100
+    bags of 1000 items with mixes from all over the simplex are drawn from them, the setting with
+    the smallest mean absolute error wins, and is fitted again on everything. Classifiers are
+    trained, distances computed and bags drawn once for all settings that share them.
+
+    Parameters
+    ----------
+    quantifier : Quantifier
+        What to tune; it is cloned. Bayesian quantifiers are judged by their posterior mean.
+    grid : dict or list of dict
+        Values to try for each parameter, in all combinations: those of the quantifier
+        (``bandwidth``), of its classifier (``classifier__C``), or ``classifier`` itself.
+    protocol : protocol, optional
+        How bags are drawn, from :mod:`truemix.protocols`. Default:
+        ``DirichletBags(alpha=1, n_bags=100, bag_size=1000, random_state=0)``.
+    metric : str or callable
+        ``"absolute_error"``, ``"relative_absolute_error"``, ``"squared_error"``,
+        ``"kl_divergence"``, ``"weight_ratio_error"`` (see :mod:`truemix.metrics`), or a function
+        of the true and the estimated mix of a bag. The smallest mean wins.
+    validation : float
+        Share of each class that is held out.
+    refit : bool
+        Fit the best setting again on everything. Otherwise it stays fitted without the items held
+        out.
+    n_jobs : int, optional
+        Processes that train classifiers, as everywhere in scikit-learn. Results do not depend on
+        it. Everything else uses all cores in any case.
+    verbose : bool
+        Show a progress bar, if stderr is a terminal.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The setting with the smallest mean error.
+    best_score_ : float
+        That error.
+    best_quantifier_ : Quantifier
+        Fitted; :meth:`predict`, :meth:`quantify` and :meth:`quantify_by` ask it.
+    results_ : pandas.DataFrame
+        One row per setting, in the order of the grid: its parameters, ``score`` (mean over bags),
+        ``standard_error``, ``rank`` and ``seconds`` (work shared with other settings counts in
+        equal parts).
+    classes_, train_prevalence_ : ndarray of shape (K,)
+        As for every quantifier.
+
+    Notes
+    -----
+    An interrupted search (Ctrl-C) keeps what is finished: the best setting so far is chosen and
+    refitted, and :class:`SearchInterrupted` says how far it came.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from truemix import KDEy
+    >>> from truemix.selection import GridSearch
+    >>> rng = np.random.default_rng(0)
+    >>> p = np.concatenate([rng.beta(2, 4, 500), rng.beta(4, 2, 500)])
+    >>> labels = np.repeat(["ham", "spam"], 500)
+    >>> grid = {"bandwidth": [0.1, 0.3, 1.0, 3.0], "shrinkage": [0.0, 0.5]}
+    >>> search = GridSearch(KDEy(), grid).fit(np.column_stack([1 - p, p]), labels)
+    >>> len(search.results_)
+    8
+    >>> search.best_params_["bandwidth"] < 3
+    True
+    >>> batch = np.concatenate([rng.beta(2, 4, 900), rng.beta(4, 2, 100)])
+    >>> search.predict(np.column_stack([1 - batch, batch])).round(1)
+    array([0.9, 0.1])
+    """
+
+    best_params_: Setting
+    best_score_: float
+    best_quantifier_: Quantifier
+    results_: pd.DataFrame
+    classes_: AnyArray
+    train_prevalence_: FloatArray
+
+    def __init__(
+        self,
+        quantifier: Any,
+        grid: Any,
+        *,
+        protocol: Any = None,
+        metric: Any = "absolute_error",
+        validation: Any = 0.4,
+        refit: bool = True,
+        n_jobs: int | None = None,
+        verbose: bool = True,
+    ) -> None:
+        self.quantifier = quantifier
+        self.grid = grid
+        self.protocol = protocol
+        self.metric = metric
+        self.validation = validation
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, *, classes: Any = None) -> Self:
+        """Try all settings and fit the best one.
+
+        Parameters
+        ----------
+        X, y, classes
+            As for every quantifier: features, or posteriors if it has no classifier, and labels.
+
+        Returns
+        -------
+        self
+        """
+        check_quantifier(self.quantifier)
+        check_metric(self.metric)
+        _check_n_jobs(self.n_jobs)
+        settings = expand(self.grid)
+        quantifiers = [configured(self.quantifier, setting) for setting in settings]
+        validation = hold_out(
+            X,
+            y,
+            classes,
+            share=self.validation,
+            protocol=self.protocol,
+            given=all(each.classifier is None for each in quantifiers),
+        )
+        finished: list[Result] = []
+        interrupted = False
+        try:
+            with progress("settings", len(settings), verbose=self.verbose) as advance:
+                for result in search(
+                    settings, quantifiers, validation, metric=self.metric, n_jobs=self.n_jobs
+                ):
+                    finished.append(result)
+                    advance(f"best {min(each.score for each in finished):.4g}")
+        except KeyboardInterrupt:
+            if not finished:
+                raise
+            interrupted = True
+        best = min(finished, key=lambda result: (result.score, result.number))
+        self.results_ = _frame(settings, quantifiers, finished)
+        self.best_params_, self.best_score_ = settings[best.number], best.score
+        self.best_quantifier_ = quantifiers[best.number]
+        if self.refit:
+            self.best_quantifier_ = configured(self.quantifier, self.best_params_)
+            self.best_quantifier_.fit(X, y, classes=classes)
+        else:
+            self.best_quantifier_._remember_columns(X)
+        self.classes_ = self.best_quantifier_.classes_
+        self.train_prevalence_ = self.best_quantifier_.train_prevalence_
+        if interrupted:
+            warnings.warn(
+                f"The search was interrupted after {len(finished)} of {len(settings)} settings; "
+                "the best of these was taken.",
+                SearchInterrupted,
+                stacklevel=2,
+            )
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """Estimate the mix of a batch with the best quantifier."""
+        return self._best().predict(X)
+
+    def quantify(self, X: Any) -> Estimate:
+        """Estimate the mix of a batch with the best quantifier, with all that is known about it."""
+        return self._best().quantify(X)
+
+    def quantify_by(self, X: Any, groups: Any) -> EstimateSet:
+        """Estimate the mix of each group of items with the best quantifier."""
+        return self._best().quantify_by(X, groups)
+
+    def _best(self) -> Quantifier:
+        if not hasattr(self, "best_quantifier_"):
+            raise NotFittedError(
+                "This GridSearch is not fitted yet; call fit with labelled items before asking for "
+                "an estimate."
+            )
+        return self.best_quantifier_
+
+
+def _frame(
+    settings: list[Setting], quantifiers: list[Quantifier], finished: list[Result]
+) -> pd.DataFrame:
+    """Return the table of finished settings, in the order of the grid."""
+    finished = sorted(finished, key=lambda result: result.number)
+    frame = pd.DataFrame(index=[result.number for result in finished])
+    # A parameter that only other grids of the list name has the value it always had.
+    own = [{**quantifiers[n].get_params(), **settings[n]} for n in frame.index]
+    for name in dict.fromkeys(name for setting in settings for name in setting):
+        values = [parameters.get(name) for parameters in own]
+        # Values as they were given: pandas would make a missing text of None.
+        numeric = all(isinstance(value, float | int) for value in values)
+        frame[name] = pd.Series(values, frame.index, dtype=None if numeric else object)
+    frame["score"] = [result.score for result in finished]
+    frame["standard_error"] = [result.standard_error for result in finished]
+    frame["rank"] = frame["score"].rank(method="min").astype(int)
+    frame["seconds"] = [result.seconds for result in finished]
+    return frame
+
+
+def _check_n_jobs(n_jobs: object) -> None:
+    if n_jobs is None or (
+        isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool) and n_jobs != 0
+    ):
+        return
+    raise parameter_error(
+        "n_jobs", "None or a whole number other than 0", n_jobs, "-1 is all cores."
+    )

@@ -1,0 +1,247 @@
+"""Proposals for the mix alone draw from the posterior, and so they do together with Gibbs sampling.
+
+Runs of proposals only, where nothing else moves the chain, are compared with integrals on a grid:
+a ratio that is upside down or misses a term shows at once.
+"""
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from scipy.stats import dirichlet
+
+from truemix.inference import sample_mixture
+from truemix.inference._allocation import arrange
+from truemix.inference._diagnostics import effective_sizes
+from truemix.inference._gibbs import sweep
+from truemix.inference._plan import Settings, make_plan
+from truemix.inference._posterior import make_posterior
+from truemix.inference._proposal import (
+    _log_density,
+    _log_posterior,
+    _propose,
+    chances,
+    jump,
+    make_proposal,
+)
+from truemix.inference._random import seed_state
+
+
+def overlapping(n, K, separation=0.5, seed=0):
+    """Log-likelihoods of Gaussian classes on a line, for items of unequal classes."""
+    rng = np.random.default_rng(seed)
+    centres = separation * np.arange(K)
+    items = centres[rng.choice(K, n, p=np.arange(1, K + 1) / np.arange(1, K + 1).sum())]
+    items = items + rng.normal(size=n)
+    return -0.5 * (items[:, None] - centres) ** 2
+
+
+def gaussian(n, K, separation):
+    """Log-likelihoods of Gaussian classes in five dimensions."""
+    rng = np.random.default_rng(0)
+    centres = separation * rng.normal(size=(K, 5))
+    mix = rng.dirichlet(np.ones(K))
+    items = centres[rng.choice(K, n, p=mix)] + rng.normal(size=(n, 5))
+    return items @ centres.T - 0.5 * (centres**2).sum(axis=1)
+
+
+def posterior_of(values, prior=1.0, weights=None):
+    L = np.exp(values - values.max(axis=1, keepdims=True))
+    w = np.ones(len(L)) if weights is None else np.asarray(weights, dtype=float)
+    return make_posterior(L, w, np.broadcast_to(prior, L.shape[1]).astype(float), 1.0)
+
+
+def state(seed=0):
+    return seed_state(np.random.SeedSequence(seed))
+
+
+def jumps_only(posterior, n, seed=0):
+    proposal, s, K = make_proposal(posterior), state(seed), len(posterior.mode)
+    pi, draws, accepted = posterior.mode.copy(), np.empty((n, K)), 0
+    new, work = np.empty((2, K)), np.empty((3, max(K, 64)))
+    for row in draws:
+        accepted += jump(proposal, 1, s, pi, new, work)
+        row[:] = pi
+    return draws, accepted / n
+
+
+def with_gibbs(posterior, n, tries, seed=0):
+    layout = arrange(posterior.L, posterior.w, posterior.mode)
+    proposal = make_proposal(posterior)
+    return sweep(
+        layout, posterior.prior, posterior.mode.copy(), state(seed), 200, n, 2, proposal, tries
+    )
+
+
+def on_a_grid(posterior):
+    """Return mixes of two or three classes, and the probability of each, on a grid of logs."""
+    K = len(posterior.mode)
+    step = np.linspace(-40, 40, 20_001) if K == 2 else np.linspace(-30, 30, 401)
+    axes = np.meshgrid(*[step] * (K - 1), indexing="ij")
+    logs = np.stack([*(a.ravel() for a in axes), np.zeros(axes[0].size)], axis=1)
+    logs += np.log(posterior.mode / posterior.mode[-1])
+    logs -= logsumexp(logs, axis=1, keepdims=True)
+    value = logs @ posterior.prior
+    for row, weight in zip(posterior.L, posterior.w, strict=True):
+        value += weight * np.log(np.exp(logs) @ row)
+    value -= value.max()
+    return np.exp(logs), np.exp(value) / np.exp(value).sum()
+
+
+def check(draws, mixes, probability):
+    """Compare means, squares and a product with those of the grid, within five errors."""
+    for f in (lambda x: x, lambda x: x**2, lambda x: x[:, :1] * x[:, 1:2], np.log):
+        values, expected = f(draws), probability @ f(mixes)
+        error = values.std(axis=0) / np.sqrt(effective_sizes(values)[0])
+        assert (np.abs(values.mean(axis=0) - expected) < 5 * error).all()
+
+
+# --- exactness --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prior", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("K", [2, 3])
+def test_proposals_alone_agree_with_the_integral(K, prior):
+    posterior = posterior_of(overlapping(60, K), prior)
+    draws, acceptance = jumps_only(posterior, 20_000)
+    assert acceptance > 0.5
+    check(draws, *on_a_grid(posterior))
+
+
+@pytest.mark.parametrize("tries", [0, 1, 3])
+@pytest.mark.parametrize("prior", [0.3, 1.0, 3.0])
+def test_sweeps_with_proposals_agree_with_the_integral(tries, prior):
+    posterior = posterior_of(overlapping(60, 3, separation=1.0), prior)
+    draws, batch, accepted = with_gibbs(posterior, 5000, tries)
+    assert (accepted > 0) == (tries > 0)
+    mixes, probability = on_a_grid(posterior)
+    check(draws, mixes, probability)
+    # Given pi the expected share of the batch is the mean responsibility.
+    share = np.zeros(3)
+    for row, weight in zip(posterior.L, posterior.w, strict=True):
+        shares = mixes * row
+        share += weight * (probability @ (shares / shares.sum(axis=1, keepdims=True)))
+    error = batch.std(axis=0) / np.sqrt(effective_sizes(batch)[0])
+    assert (np.abs(batch.mean(axis=0) - share / posterior.w.sum()) < 5 * error).all()
+
+
+def test_a_ratio_that_is_upside_down_would_show():
+    posterior = posterior_of(overlapping(60, 3))
+    proposal, s = make_proposal(posterior), state()
+    pi, logs, work = np.empty(3), np.empty(3), np.empty((3, 64))
+    draws, here = np.empty((20_000, 3)), np.inf
+    for number, row in enumerate(draws):
+        there = _propose(proposal, s, pi, logs, work)
+        if np.log(np.random.default_rng(number).random()) < here - there:
+            here = there
+            row[:] = pi
+        else:
+            row[:] = draws[number - 1]
+    with pytest.raises(AssertionError):
+        check(draws, *on_a_grid(posterior))
+
+
+@pytest.mark.parametrize("weights", [1, 3, [1, 2, 3, 4, 5] * 40, [1e6] + [1] * 199])
+def test_densities_are_those_of_the_model_and_of_the_proposal(weights):
+    values = overlapping(200, 5)
+    values[:3, 1:] = -np.inf
+    w = np.broadcast_to(weights, 200).astype(float)
+    posterior = posterior_of(values, [0.2, 1.0, 1.0, 3.0, 0.7], w)
+    proposal, s, work = make_proposal(posterior), state(), np.empty((3, 64))
+    pi, logs = np.empty(5), np.empty(5)
+    L = np.exp(values - values.max(axis=1, keepdims=True))
+    for _ in range(20):
+        ratio = _propose(proposal, s, pi, logs, work)
+        np.testing.assert_allclose(pi.sum(), 1.0, rtol=1e-12)
+        np.testing.assert_allclose(np.exp(logs), pi, rtol=1e-12)
+        density = _log_posterior(proposal, pi, logs, work)
+        expected = w @ np.log(L @ pi) + posterior.prior @ np.log(pi)
+        np.testing.assert_allclose(density, expected, rtol=1e-10)
+        # The way back from a mix to the Dirichlet number that it came from.
+        own = _log_density(proposal, logs, work[0])
+        np.testing.assert_allclose(density - own, ratio, atol=1e-8 * abs(density))
+
+
+def test_certain_classes_are_proposed_almost_as_they_are():
+    counts = np.array([30.0, 20.0, 10.0, 5.0])
+    posterior = posterior_of(np.where(np.eye(4) > 0, 0.0, -np.inf), 1.0, counts)
+    proposal = make_proposal(posterior)
+    np.testing.assert_allclose(proposal.shape, 0.7 * (1 + counts), rtol=1e-6)
+    draws, acceptance = jumps_only(posterior, 4000)
+    assert acceptance > 0.8
+    expected = dirichlet(1 + counts)
+    error = np.sqrt(expected.var() / effective_sizes(draws)[0])
+    assert (np.abs(draws.mean(axis=0) - expected.mean()) < 5 * error).all()
+
+
+def test_a_pilot_tells_the_acceptance():
+    for K, n in ((3, 300), (8, 300)):
+        posterior = posterior_of(overlapping(n, K))
+        met = chances(make_proposal(posterior), np.random.SeedSequence(1))
+        _, acceptance = jumps_only(posterior, 2000)
+        assert met.share.sum() == pytest.approx(1.0)
+        assert 1 - met.share @ met.rejected == pytest.approx(acceptance, abs=0.15)
+
+
+# --- corners ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prior", [1e-6, 0.01, 1.0])
+@pytest.mark.parametrize("kind", ["one item", "hundred classes", "impossible", "same", "extreme"])
+def test_corners_stay_sane(kind, prior):
+    values = {
+        "one item": np.array([[0.0, -np.inf, -np.inf]]),
+        "hundred classes": 3 * np.random.default_rng(0).normal(size=(50, 100)),
+        "impossible": np.where(np.arange(3) == 2, -np.inf, overlapping(30, 3)),
+        "same": np.zeros((20, 4)),
+        "extreme": np.array([[0.0, -1e4], [-1e4, 0.0], [-700.0, 0.0], [-np.inf, 0.0]]),
+    }[kind]
+    posterior = posterior_of(values, prior)
+    met = chances(make_proposal(posterior), np.random.SeedSequence(0))
+    assert np.isfinite(met.rejected).all()
+    draws, batch, _ = with_gibbs(posterior, 50, 1)
+    for table in (draws, batch):
+        assert np.isfinite(table).all()
+        assert (table >= 0).all()
+        np.testing.assert_allclose(table.sum(axis=1), 1.0, rtol=1e-12)
+    assert (draws > 0).all()
+
+
+def test_small_priors_are_kept():
+    # A class that no item speaks for: beta(0.05, 2.05 + 20) whatever the moves.
+    values = np.column_stack([overlapping(20, 2), np.full(20, -np.inf)])
+    posterior = posterior_of(values, [1.0, 1.0, 0.05])
+    draws, _, accepted = with_gibbs(posterior, 20_000, 1)
+    assert accepted > 0
+    logs = np.log(draws[:, 2])
+    rng = np.random.default_rng(0)
+    expected = np.log(np.maximum(rng.beta(0.05, 22.0, size=200_000), 1e-300))
+    error = logs.std() / np.sqrt(effective_sizes(logs[:, None])[0][0])
+    assert abs(logs.mean() - expected.mean()) < 5 * error
+
+
+# --- use --------------------------------------------------------------------------------------
+
+
+def test_proposals_are_made_where_em_is_slow_and_only_there():
+    slow = sample_mixture(gaussian(300, 4, 0.5), random_state=0).diagnostics
+    assert slow["sampler"] == "gibbs"
+    assert "with independent proposals" in slow["reason"]
+    assert 0.5 < slow["acceptance"] < 1.0
+    assert slow["thinning"] <= 2
+    assert slow["ess"] >= 400
+    assert slow["failed"] == []
+    fast = sample_mixture(gaussian(300, 4, 3.0), random_state=0).diagnostics
+    assert fast["sampler"] == "gibbs"
+    assert "proposals" not in fast["reason"]
+    assert fast["acceptance"] == 1.0
+
+
+@pytest.mark.parametrize("sampler", ["auto", "gibbs"])
+def test_proposals_that_are_hopeless_are_not_made(sampler):
+    posterior = posterior_of(gaussian(1000, 50, 0.7))
+    layout = arrange(posterior.L, posterior.w, posterior.mode)
+    settings = Settings(posterior.prior, 1.0, 1000, 500, sampler)
+    plan = make_plan(posterior, layout, settings, True, np.random.SeedSequence(0))
+    assert plan.sampler == ("nuts" if sampler == "auto" else "gibbs")
+    assert plan.proposal is None
+    assert "proposals" not in plan.reason
