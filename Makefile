@@ -30,6 +30,7 @@ runtime-only: .venv-runtime/.done
 
 bench: .venv/.dev
 	$(PY) benchmarks/densities.py
+	$(PY) benchmarks/posterior.py
 
 docs: .venv/.dev
 	$(PY) examples/digits.py --picture docs/digits.png

@@ -16,6 +16,7 @@ from truemix.inference._gibbs import sweep
 from truemix.inference._plan import Settings, make_plan
 from truemix.inference._posterior import make_posterior
 from truemix.inference._proposal import (
+    Chances,
     _log_density,
     _log_posterior,
     _propose,
@@ -237,7 +238,9 @@ def test_proposals_are_made_where_em_is_slow_and_only_there():
 
 
 @pytest.mark.parametrize("sampler", ["auto", "gibbs"])
-def test_proposals_that_are_hopeless_are_not_made(sampler):
+def test_proposals_that_are_hopeless_are_not_made(sampler, monkeypatch):
+    hopeless = Chances(np.ones(1), np.ones(1))
+    monkeypatch.setattr("truemix.inference._plan.chances", lambda *_: hopeless)
     posterior = posterior_of(gaussian(1000, 50, 0.7))
     layout = arrange(posterior.L, posterior.w, posterior.mode)
     settings = Settings(posterior.prior, 1.0, 1000, 500, sampler)
