@@ -76,7 +76,7 @@ def with_gibbs(posterior, n, tries, seed=0):
 def on_a_grid(posterior):
     """Return mixes of two or three classes, and the probability of each, on a grid of logs."""
     K = len(posterior.mode)
-    step = np.linspace(-40, 40, 20_001) if K == 2 else np.linspace(-30, 30, 401)
+    step = np.linspace(-40, 40, 20_001) if K == 2 else np.linspace(-30, 30, 241)
     axes = np.meshgrid(*[step] * (K - 1), indexing="ij")
     logs = np.stack([*(a.ravel() for a in axes), np.zeros(axes[0].size)], axis=1)
     logs += np.log(posterior.mode / posterior.mode[-1])

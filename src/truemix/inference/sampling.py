@@ -39,9 +39,10 @@ class MixtureSample:
     diagnostics : dict
         ``sampler`` and ``reason`` (why that one); ``ess``, the smallest bulk effective sample
         size of a class, and ``rhat``, the largest split R-hat (both ``None`` for fewer than 16
-        draws); ``divergences`` and mean ``acceptance`` of NUTS (0 and 1 for Gibbs); ``thinning``,
-        one of how many sweeps (Gibbs) or draws (NUTS) was kept; ``steps``, sweeps of Gibbs or
-        gradients of NUTS; ``failed``, a list of sentences that is empty if all is well.
+        draws); ``divergences`` of NUTS; mean ``acceptance`` of NUTS, or of the independent
+        proposals in Gibbs sampling (1 without any); ``thinning``, one of how many sweeps (Gibbs)
+        or draws (NUTS) was kept; ``steps``, sweeps of Gibbs or gradients of NUTS; ``failed``, a
+        list of sentences that is empty if all is well.
     """
 
     draws: FloatArray
@@ -80,11 +81,12 @@ def sample_mixture(
     draws : int
         How many draws to return.
     warmup : int
-        How many draws to discard before: sweeps of Gibbs (more if they are far apart), or
-        adaptation of NUTS, which takes at least 50.
+        How many draws to discard before: sweeps of Gibbs (up to ten times as many if they forget
+        slowly where they started), or adaptation of NUTS, which takes at least 50.
     sampler : {"auto", "gibbs", "nuts"}
-        Gibbs sampling by data augmentation (temperature 1 and whole weights only), the No-U-Turn
-        sampler, or what is predicted to be faster.
+        Gibbs sampling by data augmentation, with independent proposals for the mix where it alone
+        is slow (temperature 1 and whole weights only), the No-U-Turn sampler, or what is
+        predicted to be faster.
     random_state : int, Generator or None
         The seed. The same seed and input give the same draws.
 
