@@ -3,47 +3,23 @@
 Coordinates: with the last class as base, ``log pi`` is moved away from the mode by ``R^-T z``,
 where ``R R'`` is the precision there. ILR coordinates are a linear image of these, so the density
 is the same; but here the posterior is close to a standard normal before any adaptation.
-
-The log density is a C callback that reads its sizes and arrays from the address nutpie hands
-through: one compiled function for every n and K, and no interpreter in the loop.
 """
 
 from __future__ import annotations
 
-import importlib
-import sys
-import threading
-import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numba import carray, cfunc, njit, types
-from numba.extending import intrinsic
 
 from truemix._typing import FloatArray
 from truemix.inference._blocks import BLOCK, explain, in_blocks
+from truemix.inference._nutpie import DOUBLES, Chain, as_doubles, as_integers, run_compiled
 from truemix.inference._posterior import Posterior
 from truemix.inference._random import SMALLEST
 from truemix.inference._symmetric import invert_cholesky
 
 _FAST = {"reassoc", "contract", "nsz"}
-# In whitened coordinates; the leapfrog is stable up to 2.
-_FIRST_STEP = 0.5
-# Without any, nutpie has no step size (and ends the process).
-LEAST_WARMUP = 50
-_IMPORTING = threading.Lock()
-_DOUBLES = types.CPointer(types.double)
-_INTEGERS = types.CPointer(types.int64)
-
-
-class Chain(NamedTuple):
-    """Draws of one run of NUTS, with what it says about itself."""
-
-    draws: FloatArray
-    divergences: int
-    acceptance: float
-    steps: int
 
 
 def run_nuts(posterior: Posterior, draws: int, warmup: int, seed: int, accept: float) -> Chain:
@@ -51,73 +27,27 @@ def run_nuts(posterior: Posterior, draws: int, warmup: int, seed: int, accept: f
 
     ``accept`` is the mean acceptance to aim at: the closer to 1, the shorter the steps.
     """
-    nutpie, compile_pymc = _import_nutpie()
-    import pyarrow  # type: ignore[import-untyped]
-
-    K, tune = len(posterior.mode), max(warmup, LEAST_WARMUP)
-    arrays = [
-        *in_blocks(posterior.L, posterior.w / posterior.temperature),
-        posterior.prior,
-        np.log(posterior.mode),
-        invert_cholesky(posterior.precision()[: K - 1, : K - 1]),
-    ]
-    address = [array.ctypes.data for array in arrays]
-    user_data = np.array([len(arrays[0]), K, *address], dtype=np.int64)
-    model = compile_pymc.CompiledPyMCModel(
-        dims={},
-        compiled_logp_func=_log_density,
-        compiled_expand_func=_expand,
-        # Next to the mode: nutpie refuses to start where the gradient is exactly zero.
-        initial_point_func=lambda s: np.random.default_rng(s).normal(0.0, 0.1, size=K - 1),
-        # Keeps the arrays alive while nutpie's thread reads them.
-        shared_data={str(number): array for number, array in enumerate(arrays)},
-        user_data=user_data,
+    K = len(posterior.mode)
+    blocks, weights = in_blocks(posterior.L, posterior.w / posterior.temperature)
+    chain = run_compiled(
+        _log_density,
+        _expand,
+        [
+            blocks,
+            weights,
+            posterior.prior,
+            np.log(posterior.mode),
+            invert_cholesky(posterior.precision()[: K - 1, : K - 1]),
+        ],
+        (len(blocks), K),
+        dimension=K - 1,
         n_expanded=K,
-        shape_info=(["pi"], [slice(0, K)], [(K,)]),
-        logp_func=None,
-        expand_func=None,
-        _n_dim=K - 1,
-        _shapes={"pi": (K,)},
-        _coords={},
-    )
-    trace = nutpie.sample(
-        model,
         draws=draws,
-        tune=tune,
-        chains=1,
-        cores=1,
+        warmup=warmup,
         seed=seed,
-        progress_bar=False,
-        return_raw_trace=True,
-        initial_step=_FIRST_STEP,
-        target_accept=accept,
+        accept=accept,
     )
-    (values,), (statistics,) = trace.get_arrow_trace()
-    pi = pyarrow.array(values.column("pi")).flatten().to_numpy().reshape(-1, K)
-    if len(pi) < draws + tune:
-        # nutpie takes an interrupt as a wish for the draws so far.
-        raise KeyboardInterrupt
-
-    def statistic(name: str) -> npt.NDArray[Any]:
-        column = pyarrow.array(statistics.column(name)).to_numpy(zero_copy_only=False)
-        return np.asarray(column[-draws:])
-
-    return Chain(
-        np.maximum(pi[-draws:], SMALLEST),
-        int(statistic("diverging").sum()),
-        float(statistic("mean_tree_accept").mean()),
-        int(statistic("n_steps").sum()),
-    )
-
-
-def _import_nutpie() -> tuple[Any, Any]:
-    """Return nutpie and its module of models; ArviZ, which it imports, announces its future."""
-    # Warning filters belong to the process: only one thread may change them, and only once.
-    if "nutpie.compile_pymc" not in sys.modules:
-        with _IMPORTING, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            importlib.import_module("nutpie")
-    return importlib.import_module("nutpie"), importlib.import_module("nutpie.compile_pymc")
+    return chain._replace(draws=np.maximum(chain.draws, SMALLEST))
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
@@ -210,47 +140,31 @@ def density(
     return value
 
 
-@intrinsic
-def _as_doubles(typing_context: Any, address: Any) -> Any:
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.inttoptr(args[0], context.get_value_type(_DOUBLES))
-
-    return _DOUBLES(types.int64), code
-
-
-@intrinsic
-def _as_integers(typing_context: Any, pointer: Any) -> Any:
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], context.get_value_type(_INTEGERS))
-
-    return _INTEGERS(types.voidptr), code
-
-
-@cfunc(types.int64(types.uint64, _DOUBLES, _DOUBLES, _DOUBLES, types.voidptr), cache=True)
+@cfunc(types.int64(types.uint64, DOUBLES, DOUBLES, DOUBLES, types.voidptr), cache=True)
 def _log_density(dim: Any, z: Any, gradient: Any, value: Any, user_data: Any) -> int:
-    sizes = carray(_as_integers(user_data), 7)
+    sizes = carray(as_integers(user_data), 7)
     n, K = sizes[0], sizes[1]
     value[0] = density(
         carray(z, K - 1),
-        carray(_as_doubles(sizes[2]), (n, K, BLOCK)),
-        carray(_as_doubles(sizes[3]), (n, BLOCK)),
-        carray(_as_doubles(sizes[4]), K),
-        carray(_as_doubles(sizes[5]), K),
-        carray(_as_doubles(sizes[6]), (K - 1, K - 1)),
+        carray(as_doubles(sizes[2]), (n, K, BLOCK)),
+        carray(as_doubles(sizes[3]), (n, BLOCK)),
+        carray(as_doubles(sizes[4]), K),
+        carray(as_doubles(sizes[5]), K),
+        carray(as_doubles(sizes[6]), (K - 1, K - 1)),
         carray(gradient, K - 1),
     )
     # A positive code ends the trajectory as a divergence.
     return 0 if np.isfinite(value[0]) else 1
 
 
-@cfunc(types.int64(types.uint64, types.uint64, _DOUBLES, _DOUBLES, types.voidptr), cache=True)
+@cfunc(types.int64(types.uint64, types.uint64, DOUBLES, DOUBLES, types.voidptr), cache=True)
 def _expand(dim: Any, expanded: Any, z: Any, pi: Any, user_data: Any) -> int:
-    sizes = carray(_as_integers(user_data), 7)
+    sizes = carray(as_integers(user_data), 7)
     K = sizes[1]
     _mix(
         carray(z, K - 1),
-        carray(_as_doubles(sizes[5]), K),
-        carray(_as_doubles(sizes[6]), (K - 1, K - 1)),
+        carray(as_doubles(sizes[5]), K),
+        carray(as_doubles(sizes[6]), (K - 1, K - 1)),
         carray(pi, K),
     )
     return 0

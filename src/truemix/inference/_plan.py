@@ -12,7 +12,7 @@ import numpy as np
 
 from truemix._typing import FloatArray
 from truemix.inference._allocation import Layout
-from truemix.inference._nuts import LEAST_WARMUP
+from truemix.inference._nutpie import LEAST_WARMUP
 from truemix.inference._posterior import Posterior
 from truemix.inference._proposal import Chances, Proposal, chances, make_proposal
 

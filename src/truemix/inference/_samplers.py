@@ -12,7 +12,8 @@ from truemix.exceptions import InputError
 from truemix.inference._allocation import Layout, allocate_draws, arrange
 from truemix.inference._diagnostics import FEWEST_DRAWS, effective_sizes
 from truemix.inference._gibbs import sweep
-from truemix.inference._nuts import Chain, run_nuts
+from truemix.inference._nutpie import Chain
+from truemix.inference._nuts import run_nuts
 from truemix.inference._plan import MOST_CHAINS, Plan, Settings, make_plan
 from truemix.inference._posterior import Posterior, make_posterior
 from truemix.inference._proposal import no_proposal
