@@ -74,7 +74,8 @@ def main():
     print("# Point methods: mean absolute error\n", file=text)
     print(
         f"{arguments.bags} bags of 1000 items, Dirichlet(1) mixes, KDEy with its automatic "
-        "bandwidth and shrinkage. Best of each row in bold. Made by `python benchmarks/methods.py --data FOLDER`.",
+        "bandwidth and shrinkage. Best of each row in bold. Made by "
+        "`python benchmarks/methods.py --data FOLDER`.",
         file=text,
     )
     for name, classifier in CLASSIFIERS.items():

@@ -64,16 +64,7 @@ def relative_weights(weights: npt.ArrayLike | None, n: int) -> FloatArray:
     """Return weights that sum to 1, those too small to count set to zero."""
     if weights is None:
         return np.full(n, 1.0 / n)
-    w = _as_floats(weights, "weights")
-    if w.shape != (n,):
-        raise InputError(
-            f"weights has shape {w.shape}; it must have one entry for each of the {n} rows of "
-            f"log_likelihood, shape ({n},): pass one weight per item."
-        )
-    _check_nonnegative(w, "weights")
-    # The maximum first: the sum of finite weights need not be finite.
-    w = np.ascontiguousarray(w / w.max())
-    w /= w.sum()
+    w = _shares(weights, "weights", n, "rows", "weight per item")
     w[w < LEAST_WEIGHT] = 0.0
     return w
 
@@ -82,16 +73,22 @@ def check_start(start: npt.ArrayLike | None, K: int) -> FloatArray:
     """Return a starting mix that sums to 1."""
     if start is None:
         return np.full(K, 1.0 / K)
-    first = _as_floats(start, "start")
-    if first.shape != (K,):
+    return _shares(start, "start", K, "columns", "prevalence per class")
+
+
+def _shares(values: npt.ArrayLike, name: str, length: int, axis: str, one: str) -> FloatArray:
+    """Return non-negative numbers, one for each row or column of the matrix, scaled to sum 1."""
+    array = _as_floats(values, name)
+    if array.shape != (length,):
         raise InputError(
-            f"start has shape {first.shape}; it must have one entry for each of the {K} columns "
-            f"of log_likelihood, shape ({K},): pass one prevalence per class."
+            f"{name} has shape {array.shape}; it must have one entry for each of the {length} "
+            f"{axis} of log_likelihood, shape ({length},): pass one {one}."
         )
-    _check_nonnegative(first, "start")
-    first = np.ascontiguousarray(first / first.max())
-    first /= first.sum()
-    return first
+    _check_nonnegative(array, name)
+    # The maximum first: the sum of finite numbers need not be finite.
+    array = np.ascontiguousarray(array / array.max())
+    array /= array.sum()
+    return array
 
 
 def _check_nonnegative(values: FloatArray, name: str) -> None:
