@@ -59,9 +59,11 @@ class BayesianKDEy(BayesianMixin, KDEy):
     >>> estimate = quantifier.quantify(np.column_stack([1 - batch, batch]))
     >>> estimate.draws.shape
     (1000, 2)
-    >>> estimate.interval(level=0.95).round(2)
-    array([[0.89, 0.95],
-           [0.05, 0.11]])
+    >>> estimate.prevalence.round(1)
+    array([0.9, 0.1])
+    >>> lower, upper = estimate.interval(level=0.95)[1]
+    >>> bool(lower < 0.1 < upper)
+    True
     """
 
     def __init__(
@@ -129,8 +131,8 @@ class BayesianEMQ(BayesianMixin, EMQ):
     >>> labels = ["ham"] * 40 + ["spam"] * 50 + ["ham"] * 10
     >>> quantifier = BayesianEMQ(random_state=0).fit(P, labels)
     >>> estimate = quantifier.quantify(np.repeat([[0.8, 0.2], [0.2, 0.8]], [80, 40], axis=0))
-    >>> estimate.prevalence.round(2)
-    array([0.78, 0.22])
+    >>> estimate.prevalence.round(1)
+    array([0.8, 0.2])
     """
 
     def __init__(
