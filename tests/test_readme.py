@@ -15,7 +15,8 @@ def test_there_are_examples():
     assert len(EXAMPLES) >= 2
 
 
-NUMBER = re.compile(r" *\d+(?:\.\d*)?")
+# A row of the table with an interval: class, estimate, lower, upper, then counted and reference.
+WITH_DRAWS = re.compile(r"^(\S+ +)([\d.]+) %( +)([\d.]+) \u2013 +([\d.]+) %( .*)$")
 
 
 @pytest.mark.parametrize(("code", "output"), EXAMPLES)
@@ -23,10 +24,15 @@ def test_an_example_prints_what_it_says(code, output):
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(code, {})  # noqa: S102
-    assert NUMBER.sub("#", printed.getvalue()) == NUMBER.sub("#", output)
-    # Another processor rounds sums differently, and a chain of draws goes its own way from there:
-    # the end of an interval from 1000 draws moves by a few items of the 267.
-    found, shown = (
-        [float(number) for number in NUMBER.findall(text)] for text in (printed.getvalue(), output)
-    )
-    assert found == pytest.approx(shown, abs=1.5)
+    found, shown = printed.getvalue().splitlines(), output.splitlines()
+    assert len(found) == len(shown)
+    for line, expected in zip(found, shown, strict=True):
+        if drawn := WITH_DRAWS.match(expected):
+            now = WITH_DRAWS.match(line)
+            assert (now[1].split(), now[6]) == (drawn[1].split(), drawn[6])
+            # Another processor rounds sums differently, and a chain of draws goes its own way
+            # from there: the end of an interval may move by two of the 267 items.
+            for k in (2, 4, 5):
+                assert float(now[k]) == pytest.approx(float(drawn[k]), abs=0.8)
+        else:
+            assert line == expected
