@@ -56,6 +56,38 @@ def test_a_lucky_spike_is_smoothed_away():
     assert best[0] >= 3
 
 
+def bag_errors(means, noise):
+    """Return errors on 100 bags with exactly these means, and this spread of differences."""
+    rng = np.random.default_rng(0)
+    spread = rng.normal(size=(*np.shape(means), 100))
+    spread -= spread.mean(axis=2, keepdims=True)
+    return np.asarray(means)[..., None] + noise * spread
+
+
+def test_of_settings_that_tie_the_least_shrinkage_is_chosen():
+    means = np.full((6, 10), 0.2)
+    means[1:, 3:7] = 0.102
+    means[4, 3:7] = 0.1
+    # The differences are known to 0.1 / 10 with noise, and almost exactly without.
+    assert automatic._ranking(bag_errors(means, 0.1))[0][0] == 1
+    assert automatic._ranking(bag_errors(means, 1e-6))[0][0] == 4
+
+
+def test_differences_are_judged_on_the_same_bags():
+    means = np.full((6, 10), 0.2)
+    means[1:, 3:7] = 0.102
+    means[4, 3:7] = 0.1
+    # Hard and easy bags, the same for all settings, say nothing about the settings.
+    hard = np.random.default_rng(1).exponential(1.0, 100)
+    assert automatic._ranking(bag_errors(means, 1e-6) + hard)[0][0] == 4
+
+
+def test_runners_up_follow_by_error():
+    means = np.linspace(0.1, 0.3, 10)[None, :]
+    order = automatic._ranking(bag_errors(means, 1e-6))
+    assert [column for _, column in order] == list(range(10))
+
+
 @pytest.mark.parametrize("kernel", ["aitchison", "gaussian"])
 def test_the_choice_is_near_the_best_in_hindsight(kernel):
     reference, labels = posteriors(600, 4, seed=0, sharpness=6)

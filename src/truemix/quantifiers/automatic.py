@@ -38,12 +38,14 @@ MOST_TARGETS = 4_000
 MOST_REFERENCES = 20_000
 # Width of the smoothing over neighbouring settings, in steps of the grid.
 SMOOTHING = {"shrinkage": 0.5, "bandwidth": 0.7}
+# Settings whose error exceeds the smallest by no more than this many standard errors tie with it.
+TIE = 2.0
 RUNNER_UPS = 5
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The chosen setting, and the best ones with their errors, best first."""
+    """The chosen setting; it and the runners-up with their errors, the choice first."""
 
     bandwidth: float
     shrinkage: float
@@ -60,7 +62,9 @@ def choose_smoothing(
     """Return the bandwidth and shrinkage with the smallest error over bags of references.
 
     The mean errors of neighbouring settings are averaged a little first: the surface is smooth,
-    its estimate from a finite reference is not, and a lucky spike is a bad choice.
+    its estimate from a finite reference is not, and a lucky spike is a bad choice. Among settings
+    that tie with the best one the least shrinkage is taken: shrinking gives up geometry, so it
+    has to prove its worth.
     """
     rng = np.random.default_rng(0)
     kept = _at_most(MOST_REFERENCES, codes, rng)
@@ -74,7 +78,7 @@ def choose_smoothing(
     bags = list(protocol.bags(codes[targets], np.arange(posteriors.shape[1])))
     rows = [bag.index for bag in bags]
     truth = np.array([bag.prevalence for bag in bags])
-    errors = np.empty((len(shrinkages), len(bandwidths)))
+    errors = np.empty((len(shrinkages), len(bandwidths), len(bags)))
     for i, shrinkage in enumerate(shrinkages):
         matrices = _densities(posteriors, codes, targets, fold, kernel, bandwidths, shrinkage)
         mixes: FloatArray | None = None
@@ -82,18 +86,30 @@ def choose_smoothing(
             # The next bandwidth's answers are near this one's.
             fits = maximize_mixtures(matrix, rows, starts=mixes)
             mixes = np.array([fit.prevalence for fit in fits])
-            errors[i, j] = absolute_error(truth, mixes).mean()
-    smooth = _smoothed(errors)
-    order = np.argsort(smooth, axis=None, kind="stable")
+            errors[i, j] = absolute_error(truth, mixes)
     best = [
         {
-            "bandwidth": float(bandwidths[flat % len(bandwidths)]),
-            "shrinkage": float(shrinkages[flat // len(bandwidths)]),
-            "absolute_error": float(errors.flat[flat]),
+            "bandwidth": float(bandwidths[j]),
+            "shrinkage": float(shrinkages[i]),
+            "absolute_error": float(errors[i, j].mean()),
         }
-        for flat in order[: RUNNER_UPS + 1]
+        for i, j in _ranking(errors)[: RUNNER_UPS + 1]
     ]
     return Choice(best[0]["bandwidth"], best[0]["shrinkage"], best)
+
+
+def _ranking(errors: FloatArray) -> list[tuple[int, int]]:
+    """Return settings (row, column) of ``errors`` (row, column, bag): the choice, then by error."""
+    smooth = _smoothed(errors.mean(axis=2))
+    best = np.unravel_index(smooth.argmin(), smooth.shape)
+    # Bags differ far more than settings do: only differences on the same bags tell them apart.
+    noise = (errors - errors[best]).std(axis=2, ddof=1) / np.sqrt(errors.shape[2])
+    ties = smooth - smooth[best] <= TIE * noise
+    row, column = np.indices(smooth.shape)
+    choice = np.lexsort((smooth.ravel(), np.where(ties, row, len(row)).ravel()))[0]
+    by_error = np.argsort(smooth, axis=None, kind="stable")
+    order = [choice, *by_error[by_error != choice]]
+    return [(int(row.flat[flat]), int(column.flat[flat])) for flat in order]
 
 
 def _densities(
@@ -150,4 +166,4 @@ def _smoothed(errors: FloatArray) -> FloatArray:
     widths = (SMOOTHING["shrinkage"], SMOOTHING["bandwidth"])
     # On the log scale, so that a bad neighbour does not shout; perfect estimates stay finite.
     logs: Any = gaussian_filter(np.log(errors + 1e-12), widths, mode="nearest")
-    return np.asarray(logs, dtype=np.float64)
+    return np.asarray(np.exp(logs), dtype=np.float64)
