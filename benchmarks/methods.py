@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from truemix import ACC, CC, EMQ, PCC, KDEy
 from truemix.metrics import absolute_error
 from truemix.protocols import DirichletBags
-from truemix.quantifiers.scoring import score_references
+from truemix.quantifiers.scoring import Scoring
 
 DATA_SETS = (
     "academic-success", "cmc", "digits", "dry-bean", "image_seg", "mhr", "molecular", "nursery",
@@ -51,8 +51,9 @@ def errors(folder, name, classifier, n_bags):
     X, pool, y, pool_y = train_test_split(X, y, train_size=0.7, random_state=0, stratify=y)
     classes = np.unique(y)
     # The classifier is trained once for all methods.
-    P, scorer = score_references(clone(classifier), X, y, classes, cv=5, hard=False)
-    Q = scorer(pool)
+    scoring = Scoring(clone(classifier), cv=5, hard=False, crossfit=False)
+    P, scorer = scoring.score_references(X, y, classes)
+    Q = scorer(pool)[0]
     bags = list(DirichletBags(n_bags=n_bags, bag_size=1000, random_state=0).bags(pool_y, classes))
     truth = np.array([bag.prevalence for bag in bags])
     result = []

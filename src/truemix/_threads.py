@@ -10,6 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
 
 
 def n_threads() -> int:
@@ -45,3 +48,18 @@ def for_each_block(work: Callable[[slice], None], n_rows: int, block: int) -> No
     with ThreadPoolExecutor(workers) as pool:
         for _ in pool.map(work, blocks):
             pass
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep matrix products in our threads from starting threads of their own."""
+    with _blas().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    # Looking for libraries takes milliseconds, so it is done once.
+    return ThreadpoolController()

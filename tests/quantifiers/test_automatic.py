@@ -85,7 +85,8 @@ def test_differences_are_judged_on_the_same_bags():
 def test_runners_up_follow_by_error():
     means = np.linspace(0.1, 0.3, 10)[None, :]
     order = automatic._ranking(bag_errors(means, 1e-6))
-    assert [column for _, column in order] == list(range(10))
+    assert [column for _, column, _ in order] == list(range(10))
+    assert [tie for _, _, tie in order] == [True] + [False] * 9
 
 
 @pytest.mark.parametrize("kernel", ["aitchison", "gaussian"])

@@ -52,7 +52,7 @@ def test_nested_parameters_are_reachable_and_effective():
     assert quantifier.get_params()["classifier__logisticregression__C"] == 0.01
     X = [[float(i % 2), float(i)] for i in range(40)]
     quantifier.fit(X, [i % 2 for i in range(40)])
-    assert quantifier._scorer.classifier[-1].C == 0.01
+    assert quantifier._scorer.models[0][-1].C == 0.01
     assert quantifier.bandwidth_ == 0.3
 
 

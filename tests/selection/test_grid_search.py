@@ -195,7 +195,7 @@ def number_of_fits(quantifier, grid, features):
 def test_the_classifier_is_trained_once_per_classifier_setting(features):
     once = 3 + 1  # folds, and on all references
     smooth = {"bandwidth": [0.1, 0.3, 1.0], "shrinkage": [0.1, 0.5]}
-    quantifier = KDEy(classifier=Counting(), cv=3)
+    quantifier = KDEy(classifier=Counting(), cv=3, crossfit=False)
     assert number_of_fits(quantifier, smooth, features) == once
     assert number_of_fits(quantifier, {**smooth, "classifier__C": [1, 10]}, features) == 2 * once
     grids = [
@@ -205,14 +205,16 @@ def test_the_classifier_is_trained_once_per_classifier_setting(features):
     ]
     assert number_of_fits(quantifier, grids, features) == 2 * once
     assert number_of_fits(quantifier, {**smooth, "cv": [3, 4]}, features) == once + 5
+    # Cross-fitting scores targets with the models of the folds: nothing is trained on everything.
+    assert number_of_fits(quantifier, {**smooth, "crossfit": [False, True]}, features) == once + 3
 
 
 def test_a_classifier_that_cannot_be_pickled_is_trained_once_too(features):
     pipeline = make_pipeline(FunctionTransformer(lambda X: X), Counting())
     grid = {"bandwidth": [0.1, 1.0], "shrinkage": [0.1], "classifier__counting__C": [1.0, 2.0]}
-    assert number_of_fits(KDEy(classifier=pipeline, cv=3), grid, features) == 2 * 4
+    assert number_of_fits(KDEy(classifier=pipeline, cv=3), grid, features) == 2 * 3
     assert number_of_fits(Bootstrap(KDEy(classifier=pipeline, cv=3), draws=5),
-                          {"quantifier__bandwidth": [0.1, 1.0]}, features) == 4  # fmt: skip
+                          {"quantifier__bandwidth": [0.1, 1.0]}, features) == 3  # fmt: skip
 
 
 def test_classifiers_themselves_can_be_compared(features):

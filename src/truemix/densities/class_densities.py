@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from truemix._threads import for_each_block, row_blocks
+from truemix._threads import for_each_block, one_blas_thread, row_blocks
 from truemix._typing import FloatArray, IntArray
 from truemix.densities._kernel_sums import (
     STRIP,
@@ -29,9 +29,9 @@ from truemix.exceptions import InputError
 # Targets that are worked on together, and those one thread takes at a time.
 STATE_BYTES = 32 << 20
 THREAD_ROWS = 64
-# Kernel values held at once when many weightings share them, and their number of targets.
-KERNEL_BYTES = 32 << 20
-KERNEL_ROWS = 512
+# Kernel values a thread holds when many weightings share them, and their number of targets.
+KERNEL_BYTES = 4 << 20
+KERNEL_ROWS = 128
 # Sums of kernels below this have lost digits to the limits of float64.
 VANISHED = 1e-280
 
@@ -70,27 +70,45 @@ class ClassDensities:
         totals = np.array([self._class_totals(weights) for weights in weightings])
         n_classes, scales = self.reference.shape[1], self._scales
         result = np.empty((len(scales), len(weightings), len(target), n_classes))
-        for rows in row_blocks(len(target), KERNEL_ROWS):
-            Z = self._coordinates(target[rows])
-            n = rows.stop - rows.start
-            nearest = np.full((len(Z), n_classes), np.inf)
-            sums = np.zeros((n_classes, len(scales), len(weightings), len(Z)))
-            for tiles in self._tiles_of(np.ones(len(self.codes))):
-                for one in tiles.split(KERNEL_BYTES // (8 * len(Z))):
-                    k = int(one.of_class[0])
-                    _add_products(one, weightings, Z, scales, nearest[:, k], sums[k])
-            for k in range(n_classes):
-                result[:, :, rows, k] = (
-                    np.log(np.maximum(sums[k, ..., :n], VANISHED))
-                    - scales[:, None, None] * nearest[:n, k]
-                )
-            # A weighting without the items nearest to a target leaves sums that have vanished
-            # next to those items' kernels: start again from the items it does have.
-            for b in np.flatnonzero((sums[..., :n] <= VANISHED).any(axis=(0, 1, 3))):
-                lost = np.flatnonzero((sums[:, :, b, :n] <= VANISHED).any(axis=(0, 1)))
-                again = self.log_likelihood(target[rows][lost], weightings[b])
-                result[:, b, rows.start + lost] = again - self._constants(totals[b])
+        pieces = None if self._held_tiles is None else list(self._pieces(weightings))
+
+        def work(rows: slice) -> None:
+            own = self._pieces(weightings) if pieces is None else pieces
+            result[:, :, rows] = self._reweighted(target[rows], own, weightings)
+
+        with one_blas_thread():
+            for_each_block(work, len(target), KERNEL_ROWS)
         return result + self._constants(totals)
+
+    def _pieces(self, weightings: FloatArray) -> Iterator[tuple[Tiles, FloatArray]]:
+        """Yield references of one class at a time, with their weights in all weightings."""
+        for tiles in self._tiles_of(np.ones(len(self.codes))):
+            for piece in tiles.split(KERNEL_BYTES // (8 * KERNEL_ROWS)):
+                yield piece, weightings[:, piece.item.ravel()] * piece.occupied.ravel()
+
+    def _reweighted(
+        self, target: FloatArray, pieces: Iterable[tuple[Tiles, FloatArray]], weightings: FloatArray
+    ) -> FloatArray:
+        """Return (n_bandwidths, B, n, K) of a few targets, without the constants."""
+        n, n_classes, scales = len(target), self.reference.shape[1], self._scales
+        Z = self._coordinates(target)
+        nearest = np.full((n_classes, len(Z)), np.inf)
+        sums = np.zeros((n_classes, len(scales), len(weightings), len(Z)))
+        for piece, table in pieces:
+            k = int(piece.of_class[0])
+            _add_products(piece, table, Z, scales, nearest[k], sums[k])
+        sums = sums[..., :n]
+        logs = np.log(np.maximum(sums, VANISHED))
+        logs -= scales[:, None, None] * nearest[:, None, None, :n]
+        result: FloatArray = np.moveaxis(logs, 0, -1)
+        # A weighting without the items nearest to a target leaves sums that have vanished next
+        # to those items' kernels: start again from the items it does have.
+        for b in np.flatnonzero((sums <= VANISHED).any(axis=(0, 1, 3))):
+            lost = np.flatnonzero((sums[:, :, b] <= VANISHED).any(axis=(0, 1)))
+            again = self.log_likelihood(target[lost], weightings[b])
+            constants = self._constants(self._class_totals(weightings[b]))
+            result[:, b, lost] = again - constants
+        return result
 
     def _coordinates(self, target: FloatArray) -> FloatArray:
         """Return the coordinates of targets, the last one repeated up to a full strip."""
@@ -150,30 +168,21 @@ def _add_tiles(
 
 
 def _add_products(
-    tiles: Tiles,
-    weightings: FloatArray,
+    piece: Tiles,
+    table: FloatArray,
     Z: FloatArray,
     scales: FloatArray,
     nearest: FloatArray,
     sums: FloatArray,
 ) -> None:
     """Add one class's kernels times every weighting to ``sums`` (n_bandwidths, B, n), in place."""
-    distances = np.empty((len(Z), tiles.item.size))
+    distances = np.empty((len(Z), piece.item.size))
     values = np.empty_like(distances)
-    origin = nearest.copy()
-
-    def measure(rows: slice) -> None:
-        squared_distances(tiles.coordinates, Z[rows], distances[rows], origin[rows])
-
-    for_each_block(measure, len(Z), THREAD_ROWS)
-    moved = np.where(np.isinf(nearest), 0.0, nearest) - np.where(np.isinf(nearest), 0.0, origin)
-    table = weightings[:, tiles.item.ravel()] * tiles.occupied.ravel()
-    for b, scale in enumerate(scales):
-
-        def evaluate(rows: slice, scale: float = float(scale)) -> None:
-            kernel_values(distances[rows], origin[rows], scale, values[rows])
-
-        for_each_block(evaluate, len(Z), THREAD_ROWS)
-        sums[b] *= np.exp(-scale * moved)
+    before = nearest.copy()
+    squared_distances(piece.coordinates, Z, distances, nearest)
+    seen = np.isfinite(before)
+    for b, scale in enumerate(scales.tolist()):
+        kernel_values(distances, nearest, scale, values)
+        # What was added before is relative to what was nearest then.
+        sums[b, :, seen] *= np.exp(scale * (nearest[seen] - before[seen]))[:, None]
         sums[b] += table @ values.T
-    nearest[:] = origin

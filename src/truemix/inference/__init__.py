@@ -3,6 +3,7 @@
 from truemix.inference.many import maximize_mixtures, sample_mixtures
 from truemix.inference.maximum_likelihood import MixtureFit, maximize_mixture
 from truemix.inference.sampling import MixtureSample, sample_mixture
+from truemix.inference.versions import sample_versions
 
 __all__ = [
     "MixtureFit",
@@ -11,4 +12,5 @@ __all__ = [
     "maximize_mixtures",
     "sample_mixture",
     "sample_mixtures",
+    "sample_versions",
 ]

@@ -56,7 +56,7 @@ def run_compiled(
     ``accept`` is the mean acceptance to aim at: the closer to 1, the shorter the steps.
     """
     nutpie, compile_pymc = _import_nutpie()
-    import pyarrow  # type: ignore[import-untyped]
+    import pyarrow
 
     tune = max(warmup, LEAST_WARMUP)
     user_data: IntArray = np.array(

@@ -41,9 +41,9 @@ class Posterior(NamedTuple):
 
     def precision(self) -> FloatArray:
         """Return minus the Hessian of the log density in ``log pi``, at the mode."""
-        total = self.prior.sum() + self.w.sum() / self.temperature
-        curved: FloatArray = self.moment / self.temperature + np.diag(self.prior)
-        curved -= total * np.outer(self.mode, self.mode)
+        curved: FloatArray = precision_of(
+            self.moment, self.mode, self.prior, self.w.sum(), self.temperature
+        )
         return curved
 
     def gibbs_rate(self) -> float:
@@ -81,13 +81,33 @@ def make_posterior(
     L, w = _merge(L, w)
     weights = np.concatenate([w / temperature, prior])
     weights /= weights.sum()
-    mode, _, _, _ = solve_mixture(
-        np.concatenate([L, np.eye(K)]), weights, np.full(K, 1.0 / K), _GAP, _STEPS
-    )
+    mode = mode_of(np.concatenate([L, np.eye(K)]), weights, len(L), np.full(K, 1.0 / K))
+    return Posterior(L, w, prior, temperature, mode, moment_of(L, w, mode))
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def mode_of(L: FloatArray, w: FloatArray, n: int, start: FloatArray) -> FloatArray:
+    """Return the mode, given n items and, below them, one row per class for the prior."""
+    mode, _, _, _ = solve_mixture(L, w, start, _GAP, _STEPS)
     # One step of EM: exact at the mode, and away from zero wherever the solver stopped.
-    mode = _expected(L, weights[: len(L)], mode) + weights[len(L) :]
-    mode = np.maximum(mode / mode.sum(), 1e-280)
-    return Posterior(L, w, prior, temperature, mode, _moment(L, w, mode))
+    mode = _expected(L[:n], w[:n], mode) + w[n:]
+    mode /= mode.sum()
+    positive: FloatArray = np.maximum(mode, 1e-280)
+    return positive
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def precision_of(
+    moment: FloatArray, mode: FloatArray, prior: FloatArray, n: float, temperature: float
+) -> FloatArray:
+    """Return minus the Hessian in ``log pi`` at the mode, for items of total weight ``n``."""
+    total = prior.sum() + n / temperature
+    curved = moment / temperature
+    for a in range(len(mode)):
+        curved[a, a] += prior[a]
+        for b in range(len(mode)):
+            curved[a, b] -= total * mode[a] * mode[b]
+    return curved
 
 
 def _merge(L: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -159,7 +179,8 @@ def _expected(L: FloatArray, w: FloatArray, x: FloatArray) -> FloatArray:
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
-def _moment(L: FloatArray, w: FloatArray, x: FloatArray) -> FloatArray:
+def moment_of(L: FloatArray, w: FloatArray, x: FloatArray) -> FloatArray:
+    """Return ``sum_i w_i r_i r_i'`` over the responsibilities ``r_i`` at the mix ``x``."""
     n, K = L.shape
     out, r = np.zeros((K, K)), np.empty(K)
     for i in range(n):

@@ -65,27 +65,43 @@ def no_proposal(K: int) -> Proposal:
 
 def make_proposal(posterior: Posterior) -> Proposal:
     """Return proposals for a posterior of temperature 1 and whole weights."""
-    precision = posterior.precision()
-    shape = _FEWER * _skewness(posterior, precision)
-    stretch, shrink = _maps(precision, shape)
-    start, centre = np.log(shape / shape.sum()), np.log(posterior.mode)
     blocks, powers = _written_out(posterior)
-    return Proposal(shape, start, centre, stretch, shrink, blocks, powers, posterior.prior)
+    proposal: Proposal = proposal_at(
+        posterior.mode, posterior.precision(), posterior.prior, posterior.w.sum(), blocks, powers
+    )
+    return proposal
 
 
-def _skewness(posterior: Posterior, precision: FloatArray) -> FloatArray:
+@njit(nogil=True, cache=True, error_model="numpy")
+def proposal_at(
+    mode: FloatArray,
+    precision: FloatArray,
+    prior: FloatArray,
+    n: float,
+    blocks: FloatArray,
+    powers: FloatArray,
+) -> Proposal:
+    """Return proposals around a mode of this precision, for items of total weight ``n``."""
+    shape = _FEWER * _skewness(mode, precision, prior, n)
+    stretch, shrink = _maps(precision, shape)
+    start, centre = np.log(shape / shape.sum()), np.log(mode)
+    return Proposal(shape, start, centre, stretch, shrink, blocks, powers, prior)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _skewness(mode: FloatArray, precision: FloatArray, prior: FloatArray, n: float) -> FloatArray:
     """Return the parameters of the Dirichlet whose classes have tails like the posterior's.
 
     Were the classes of all items known, they were prior plus counts. If they are not, the
     logarithm of a share varies as if there were fewer counts. And the tail is even longer: where
     a class gets empty, other classes explain its items, and only the prior is left.
     """
-    counts = (posterior.prior.sum() + posterior.w.sum()) * posterior.mode
+    counts = (prior.sum() + n) * mode
     # A constant added to all logarithms changes nothing; this term gives it a precision.
-    root = invert_cholesky(precision + np.outer(counts, posterior.mode))
+    root = invert_cholesky(precision + np.outer(counts, mode))
     variance = (root**2).sum(axis=0)
-    fewer = np.clip(1.0 / np.maximum(variance, 1e-12), 1e-9, counts)
-    least = np.minimum(posterior.prior, fewer)
+    fewer = np.minimum(np.maximum(1.0 / np.maximum(variance, 1e-12), 1e-9), counts)
+    least = np.minimum(prior, fewer)
     skewness: FloatArray = least + (fewer - least) * fewer / counts
     return skewness
 

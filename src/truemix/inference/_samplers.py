@@ -49,7 +49,7 @@ def draw_mixes(
     """
     whole = bool((w == np.floor(w)).all())
     if settings.sampler == "gibbs":
-        _check_gibbs(settings.temperature, w, whole)
+        check_gibbs(settings.temperature, w, whole)
     if L.shape[1] == 1:
         return _only_one_class(settings.draws)
     posterior = make_posterior(L, w, settings.prior, settings.temperature)
@@ -66,7 +66,8 @@ def draw_mixes(
     return draws, batch, diagnostics
 
 
-def _check_gibbs(temperature: float, w: FloatArray, whole: bool) -> None:
+def check_gibbs(temperature: float, w: FloatArray, whole: bool) -> None:
+    """Refuse what Gibbs sampling cannot do."""
     if temperature != 1.0:
         raise InputError(
             f"The 'temperature' parameter is {temperature:g} but sampler='gibbs' draws at "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,9 @@ from truemix.inference._checks import (
 )
 from truemix.inference.maximum_likelihood import MixtureFit
 from truemix.inference.sampling import MixtureSample, check_seed, check_settings
+
+if TYPE_CHECKING:
+    from truemix.inference._plan import Settings
 
 
 def maximize_mixtures(
@@ -60,7 +64,8 @@ def maximize_mixtures(
     """
     from truemix.inference._sqp import solve_mixture
 
-    values, rows = _check_pool(log_likelihood, bags)
+    values = check_matrix(log_likelihood)
+    rows = check_bags(bags, len(values))
     firsts = _check_starts(starts, len(rows), values.shape[1])
     check_controls(tol, max_iter)
     L, peaks = _scale_pool(values, rows)
@@ -120,18 +125,27 @@ def sample_mixtures(
     >>> [sample.draws.shape for sample in samples]
     [(1000, 2), (1000, 2)]
     """
+    values = check_matrix(log_likelihood)
+    rows = check_bags(bags, len(values))
+    settings = check_settings(values.shape[1], prior, temperature, draws, warmup, sampler)
+    return draw_bags(values, rows, settings, seeds_of_bags(random_state, len(rows)))
+
+
+def draw_bags(
+    values: FloatArray,
+    rows: list[IntArray],
+    settings: Settings,
+    seeds: list[np.random.SeedSequence],
+) -> list[MixtureSample]:
+    """Draw as :func:`sample_mixtures` does, for input that has been checked."""
     from truemix.inference._samplers import draw_mixes
 
-    values, rows = _check_pool(log_likelihood, bags)
-    settings = check_settings(values.shape[1], prior, temperature, draws, warmup, sampler)
-    # In this order, so that one generator gives each bag what it would get one by one.
-    seeds = [check_seed(state) for state in _per_bag(random_state, len(rows))]
     L, _ = _scale_pool(values, rows)
     samples: list[MixtureSample | None] = [None] * len(rows)
 
     def work(block: slice) -> None:
         for bag in range(block.start, block.stop):
-            own = L[rows[bag]]
+            own = _items_of(L, rows[bag])
             results = draw_mixes(own, np.ones(len(own)), settings, seeds[bag])
             samples[bag] = MixtureSample(*results)
 
@@ -139,22 +153,21 @@ def sample_mixtures(
     return [sample for sample in samples if sample is not None]
 
 
-def _per_bag(random_state: Seed | Sequence[Seed], n_bags: int) -> Sequence[Seed]:
+def seeds_of_bags(random_state: Seed | Sequence[Seed], n_bags: int) -> list[np.random.SeedSequence]:
+    """Return the seed of each bag, from one for all or one for each."""
     if random_state is None or not isinstance(random_state, Sequence | np.ndarray):
-        return [random_state] * n_bags
+        random_state = [random_state] * n_bags
     if len(random_state) != n_bags:
         raise InputError(
             f"random_state has {len(random_state)} seeds for {n_bags} bags; expected a single "
             "seed, or one for each bag."
         )
-    return list(random_state)
+    # In this order, so that one generator gives each bag what it would get one by one.
+    return [check_seed(state) for state in random_state]
 
 
-def _check_pool(
-    log_likelihood: npt.ArrayLike, bags: Sequence[npt.ArrayLike]
-) -> tuple[FloatArray, list[IntArray]]:
-    values = check_matrix(log_likelihood)
-    n = len(values)
+def check_bags(bags: Sequence[npt.ArrayLike], n: int) -> list[IntArray]:
+    """Return the row numbers in each bag, all between 0 and n - 1."""
     rows = []
     for number, bag in enumerate(bags):
         index = np.asarray(bag)
@@ -171,7 +184,7 @@ def _check_pool(
                 f"log_likelihood has rows 0 to {n - 1}."
             )
         rows.append(index.astype(np.intp))
-    return values, rows
+    return rows
 
 
 def _scale_pool(values: FloatArray, rows: list[IntArray]) -> tuple[FloatArray, FloatArray]:
@@ -181,6 +194,11 @@ def _scale_pool(values: FloatArray, rows: list[IntArray]) -> tuple[FloatArray, F
         used[index] = 1.0
     peaks = check_rows(values, used)
     return scale_rows(values, np.where(used > 0, peaks, 0.0)), peaks
+
+
+def _items_of(L: FloatArray, rows: IntArray) -> FloatArray:
+    """Return some rows; without a copy if they are all rows in order, as in most calls."""
+    return L if np.array_equal(rows, np.arange(len(L))) else L[rows]
 
 
 def _check_starts(starts: npt.ArrayLike | None, n_bags: int, K: int) -> list[FloatArray]:

@@ -33,6 +33,9 @@ class ACC(Quantifier):
         needs ``predict`` only.
     cv : int or scikit-learn splitter
         Folds for the out-of-fold decisions that make the confusion matrix.
+    crossfit : bool
+        Score targets with the models of the folds, as the references were, instead of the one
+        refitted on everything.
 
     Attributes
     ----------
@@ -59,9 +62,10 @@ class ACC(Quantifier):
     _hard = True
     confusion_: FloatArray
 
-    def __init__(self, *, classifier: Any = None, cv: Any = 5) -> None:
+    def __init__(self, *, classifier: Any = None, cv: Any = 5, crossfit: Any = False) -> None:
         self.classifier = classifier
         self.cv = cv
+        self.crossfit = crossfit
 
     def _learn(self, posteriors: FloatArray, codes: IntArray) -> None:
         n_classes = posteriors.shape[1]

@@ -49,7 +49,7 @@ class Choice:
 
     bandwidth: float
     shrinkage: float
-    best: list[dict[str, float]]
+    best: list[dict[str, Any]]
 
 
 def choose_smoothing(
@@ -92,24 +92,28 @@ def choose_smoothing(
             "bandwidth": float(bandwidths[j]),
             "shrinkage": float(shrinkages[i]),
             "absolute_error": float(errors[i, j].mean()),
+            "tie": tie,
         }
-        for i, j in _ranking(errors)[: RUNNER_UPS + 1]
+        for i, j, tie in _ranking(errors)[: RUNNER_UPS + 1]
     ]
     return Choice(best[0]["bandwidth"], best[0]["shrinkage"], best)
 
 
-def _ranking(errors: FloatArray) -> list[tuple[int, int]]:
-    """Return settings (row, column) of ``errors`` (row, column, bag): the choice, then by error."""
+def _ranking(errors: FloatArray) -> list[tuple[int, int, bool]]:
+    """Return settings of ``errors`` (row, column, bag): the choice, then the others by error.
+
+    Each as row, column, and whether it ties with the one of the smallest error.
+    """
     smooth = _smoothed(errors.mean(axis=2))
     best = np.unravel_index(smooth.argmin(), smooth.shape)
     # Bags differ far more than settings do: only differences on the same bags tell them apart.
     noise = (errors - errors[best]).std(axis=2, ddof=1) / np.sqrt(errors.shape[2])
     ties = smooth - smooth[best] <= TIE * noise
     row, column = np.indices(smooth.shape)
-    choice = np.lexsort((smooth.ravel(), np.where(ties, row, len(row)).ravel()))[0]
+    choice = np.lexsort((smooth.ravel(), np.where(ties, row, smooth.shape[0]).ravel()))[0]
     by_error = np.argsort(smooth, axis=None, kind="stable")
     order = [choice, *by_error[by_error != choice]]
-    return [(int(row.flat[flat]), int(column.flat[flat])) for flat in order]
+    return [(int(row.flat[flat]), int(column.flat[flat]), bool(ties.flat[flat])) for flat in order]
 
 
 def _densities(

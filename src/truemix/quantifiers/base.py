@@ -7,6 +7,10 @@ A quantifier answers two questions and inherits the rest:
 - ``_infer(evidence)``: which mix follows from these rows?
 
 Evidence never depends on the other items of the batch, so it is computed once for many batches.
+
+There may be several *versions* of the evidence, ``(V, n, K)``, each as plausible as the others: one
+for each model of a cross-fitted classifier, or for each reweighting of uncertain references. Point
+methods pool the versions, Bayesian ones mix their posteriors.
 """
 
 from __future__ import annotations
@@ -61,6 +65,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
 
     classifier: Any
     cv: Any
+    crossfit: Any
     classes_: AnyArray
     train_prevalence_: FloatArray
     n_features_in_: int
@@ -82,19 +87,42 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
     def _infer(self, evidence: FloatArray) -> Inference:
         """Return the mix that follows from the rows of evidence."""
 
-    def _infer_bags(self, evidence: FloatArray, bags: list[IntArray]) -> list[Inference]:
+    def _seed(self) -> int | None:
+        """Return the seed of the next run; None where nothing is random."""
+        return None
+
+    def _versions(self, scored: FloatArray, seed: int | None) -> FloatArray:
+        """Return the evidence of items scored by each model, ``(V, n, K)``."""
+        n_models, n_items, n_classes = scored.shape
+        evidence = self._evidence(scored.reshape(-1, n_classes))
+        return evidence.reshape(n_models, n_items, -1)
+
+    def _infer_bags(
+        self, versions: FloatArray, bags: list[IntArray], seed: int | None = None
+    ) -> list[Inference]:
         """Return the mix of each bag of rows, the same as one by one."""
-        return [self._infer(evidence[rows]) for rows in bags]
+        return [self._infer(rows_of(versions, rows)) for rows in bags]
+
+    def _infer_scored(
+        self, scored: FloatArray, bags: list[IntArray], seed: int | None
+    ) -> list[Inference]:
+        """Return the mix of each bag of items that have been scored."""
+        return self._infer_bags(self._versions(scored, seed), bags, seed)
 
     def _mixes(
-        self, evidence: FloatArray, bags: list[IntArray], near: FloatArray | None = None
+        self,
+        versions: FloatArray,
+        bags: list[IntArray],
+        seed: int | None = None,
+        near: FloatArray | None = None,
     ) -> FloatArray:
         """Return only the mixes of many bags, ``(n_bags, K)``, given answers that may be near."""
-        return np.array([inference.prevalence for inference in self._infer_bags(evidence, bags)])
+        inferences = self._infer_bags(versions, bags, seed)
+        return np.array([inference.prevalence for inference in inferences])
 
     @classmethod
-    def _evidence_of_many(
-        cls, quantifiers: Sequence[Any], posteriors: FloatArray
+    def _versions_of_many(
+        cls, quantifiers: Sequence[Any], scored: FloatArray, seeds: Sequence[int | None]
     ) -> Iterator[tuple[list[int], list[FloatArray]]]:
         """Yield the evidence of many quantifiers of this kind, fitted on the same references.
 
@@ -102,7 +130,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         evidence of each, in an order in which neighbours give similar answers.
         """
         for number, quantifier in enumerate(quantifiers):
-            yield [number], [quantifier._evidence(posteriors)]
+            yield [number], [quantifier._versions(scored, seeds[number])]
 
     def _resolved(self) -> dict[str, Any]:
         """Return parameters as they were used, where they differ from how they were given."""
@@ -175,8 +203,9 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         -------
         Estimate
         """
-        posteriors = self._score(X)
-        return self._estimate(posteriors, self._infer(self._evidence(posteriors)))
+        scored = self._score(X)
+        everything = [np.arange(scored.shape[1])]
+        return self._estimate(scored, self._infer_scored(scored, everything, self._seed())[0])
 
     def quantify_by(self, X: Any, groups: Any) -> EstimateSet:
         """Estimate the mix of each group of items (week, region, …), scoring each item once.
@@ -193,19 +222,19 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         EstimateSet
             One estimate per group, in sorted order.
         """
-        posteriors = self._score(X)
-        keys, members = groups_of(groups, len(posteriors))
-        inferences = self._infer_bags(self._evidence(posteriors), members)
+        scored = self._score(X)
+        keys, members = groups_of(groups, scored.shape[1])
+        inferences = self._infer_scored(scored, members, self._seed())
         return EstimateSet(
             {
-                key: self._estimate(posteriors[rows], inference)
+                key: self._estimate(scored[:, rows], inference)
                 for key, rows, inference in zip(keys, members, inferences, strict=True)
             }
         )
 
     def _scoring(self) -> Scoring:
         """Return how items become posteriors: where it is equal, so are the posteriors."""
-        return Scoring(self.classifier, self.cv, self._hard)
+        return Scoring(self.classifier, self.cv, self._hard, self.crossfit)
 
     def _fit_scored(
         self, posteriors: FloatArray, codes: IntArray, classes: AnyArray, scorer: Scorer
@@ -233,14 +262,14 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             )
         return self._scorer(X)
 
-    def _estimate(self, posteriors: FloatArray, inference: Inference) -> Estimate:
-        decided = np.bincount(posteriors.argmax(axis=1), minlength=len(self.classes_))
+    def _estimate(self, scored: FloatArray, inference: Inference) -> Estimate:
+        decided = np.bincount(scored.argmax(axis=2).ravel(), minlength=len(self.classes_))
         return Estimate(
             classes=self.classes_,
             prevalence=inference.prevalence,
-            counted=decided / len(posteriors),
+            counted=decided / decided.sum(),
             train_prevalence=self.train_prevalence_,
-            n_items=len(posteriors),
+            n_items=scored.shape[1],
             method=type(self).__name__,
             settings={**self._settings(), **inference.settings},
             diagnostics=inference.diagnostics,
@@ -264,6 +293,18 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             self.feature_names_in_ = np.asarray(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+
+
+def rows_of(versions: FloatArray, rows: IntArray) -> FloatArray:
+    """Return the evidence of some items, that of all versions below each other."""
+    return versions[:, rows].reshape(-1, versions.shape[2])
+
+
+def pooled(versions: FloatArray, bags: list[IntArray]) -> tuple[FloatArray, list[IntArray]]:
+    """Return all versions below each other as one matrix, and the rows of each bag in it."""
+    n_versions, n_items, n_classes = versions.shape
+    first = n_items * np.arange(n_versions)[:, None]
+    return versions.reshape(-1, n_classes), [(first + rows).ravel() for rows in bags]
 
 
 def read_labels(X: Any, y: Any, classes: Any = None) -> tuple[IntArray, AnyArray]:

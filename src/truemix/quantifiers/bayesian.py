@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from truemix._threads import row_blocks
 from truemix._typing import FloatArray, IntArray
-from truemix.quantifiers.base import Inference
+from truemix.inference.sampling import check_settings
+from truemix.inference.versions import sample_blocks
+from truemix.quantifiers.base import Inference, rows_of
 from truemix.quantifiers.emq import EMQ
 from truemix.quantifiers.kdey import KDEy
 from truemix.quantifiers.mapls import adaptive_prior, most_probable_mix
+from truemix.quantifiers.reference_uncertainty import (
+    bags_at_once,
+    number_of_versions,
+    reference_weights,
+    versions_at_once,
+)
 from truemix.quantifiers.sampling import BayesianMixin
-from truemix.validation import parameter_error
+from truemix.validation import check_choice, parameter_error
+
+if TYPE_CHECKING:
+    from truemix.densities.class_densities import ClassDensities
 
 
 class BayesianKDEy(BayesianMixin, KDEy):
@@ -22,7 +37,7 @@ class BayesianKDEy(BayesianMixin, KDEy):
 
     Parameters
     ----------
-    classifier, cv, kernel, bandwidth, shrinkage
+    classifier, cv, crossfit, kernel, bandwidth, shrinkage
         As for :class:`truemix.KDEy`.
     prior : float, sequence or mapping
         Dirichlet prior of the mix: one positive number for all classes (1 is uniform), one for
@@ -38,8 +53,13 @@ class BayesianKDEy(BayesianMixin, KDEy):
     estimand : {"batch", "population"}
         The mix of these very items, or of the source that they come from.
         ``Estimate.of`` gives the other one from the same run.
-    reference_uncertainty : None
-        Reserved; the densities are taken as known.
+    reference_uncertainty : {"bootstrap", None}
+        ``"bootstrap"``: the densities are known only as well as the references tell. The draws
+        are spread over 100 versions of them, each with randomly reweighted references (a Bayesian
+        bootstrap within each class). None takes the densities as known, as the paper does.
+    averaging : bool
+        With reference uncertainty: spread the versions also over the settings of bandwidth and
+        shrinkage that the automatic choice could not tell apart.
 
     Attributes
     ----------
@@ -66,11 +86,14 @@ class BayesianKDEy(BayesianMixin, KDEy):
     True
     """
 
+    _alike: list[ClassDensities]
+
     def __init__(
         self,
         *,
         classifier: Any = None,
         cv: Any = 5,
+        crossfit: Any = True,
         kernel: str = "aitchison",
         bandwidth: Any = "auto",
         shrinkage: Any = "auto",
@@ -81,10 +104,16 @@ class BayesianKDEy(BayesianMixin, KDEy):
         sampler: str = "auto",
         random_state: Any = None,
         estimand: str = "batch",
-        reference_uncertainty: Any = None,
+        reference_uncertainty: Any = "bootstrap",
+        averaging: Any = True,
     ) -> None:
         super().__init__(
-            classifier=classifier, cv=cv, kernel=kernel, bandwidth=bandwidth, shrinkage=shrinkage
+            classifier=classifier,
+            cv=cv,
+            crossfit=crossfit,
+            kernel=kernel,
+            bandwidth=bandwidth,
+            shrinkage=shrinkage,
         )
         self.prior = prior
         self.temperature = temperature
@@ -94,12 +123,89 @@ class BayesianKDEy(BayesianMixin, KDEy):
         self.random_state = random_state
         self.estimand = estimand
         self.reference_uncertainty = reference_uncertainty
+        self.averaging = averaging
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._check_sampling()
         if self.reference_uncertainty is not None:
-            raise parameter_error("reference_uncertainty", "None", self.reference_uncertainty)
+            check_choice(self.reference_uncertainty, "reference_uncertainty", ("bootstrap",))
+        if not isinstance(self.averaging, bool | np.bool_):
+            raise parameter_error("averaging", "True or False", self.averaging)
+
+    def _versions(self, scored: FloatArray, seed: int | None) -> FloatArray:
+        if self.reference_uncertainty is None:
+            return super()._versions(scored, seed)
+        n_versions = number_of_versions(*scored.shape[1:])
+        return self._reweighted(scored, seed, np.arange(n_versions))
+
+    def _build(self, posteriors: FloatArray, codes: IntArray) -> None:
+        super()._build(posteriors, codes)
+        self._alike = [self._densities]
+        if self.averaging:
+            self._alike += [
+                self._with_setting(row["bandwidth"], row["shrinkage"])
+                for row in self.selection_[1:]
+                if row["tie"]
+            ]
+
+    def _reweighted(self, scored: FloatArray, seed: int | None, versions: IntArray) -> FloatArray:
+        """Return some versions of the matrix: other weights in each, models and settings in turn.
+
+        All models are met before the next setting, all settings before the first is met again.
+        """
+        matrices = np.empty((len(versions), *scored.shape[1:]))
+        model = versions % len(scored)
+        setting = versions // len(scored) % len(self._alike)
+        for m, posteriors in enumerate(scored):
+            for s, densities in enumerate(self._alike):
+                own = np.flatnonzero((model == m) & (setting == s))
+                if own.size:
+                    weights = reference_weights(len(densities.codes), versions[own], seed)
+                    matrices[own] = densities.log_likelihoods(posteriors, weights)[0]
+        return matrices
+
+    @classmethod
+    def _versions_of_many(
+        cls, quantifiers: Sequence[Any], scored: FloatArray, seeds: Sequence[int | None]
+    ) -> Iterator[tuple[list[int], list[FloatArray]]]:
+        if all(quantifier.reference_uncertainty is None for quantifier in quantifiers):
+            yield from super()._versions_of_many(quantifiers, scored, seeds)
+            return
+        # One by one: the versions of all bandwidths at once would be too much to hold.
+        for number, quantifier in enumerate(quantifiers):
+            yield [number], [quantifier._versions(scored, seeds[number])]
+
+    def _infer_scored(
+        self, scored: FloatArray, bags: list[IntArray], seed: int | None
+    ) -> list[Inference]:
+        if self.reference_uncertainty is None:
+            return super()._infer_scored(scored, bags, seed)
+        inferences: list[Inference] = []
+        for block in bags_at_once(bags, scored.shape[2]):
+            part = scored[:, np.concatenate(block)]
+            if versions_at_once(*part.shape[1:]) < number_of_versions(*part.shape[1:]):
+                inferences.append(self._infer_large(part, seed))
+            else:
+                ends = np.cumsum([len(rows) for rows in block])
+                own = np.split(np.arange(ends[-1]), ends[:-1])
+                inferences += super()._infer_scored(part, own, seed)
+        return inferences
+
+    def _infer_large(self, scored: FloatArray, seed: int | None) -> Inference:
+        """Return the mix of a batch that is too large to hold all its versions at once."""
+        seed = self._seed() if seed is None else seed
+        n_items, n_classes = scored.shape[1:]
+        n_versions = number_of_versions(n_items, n_classes)
+        blocks = (
+            self._reweighted(scored, seed, np.arange(rows.start, rows.stop))
+            for rows in row_blocks(n_versions, versions_at_once(n_items, n_classes))
+        )
+        settings = check_settings(n_classes, prior=self._prior(scored), **self._options())
+        samples = sample_blocks(
+            blocks, n_versions, [np.arange(n_items)], settings, [np.random.SeedSequence(seed)]
+        )
+        return self._inference(samples[0], seed)
 
 
 class BayesianEMQ(BayesianMixin, EMQ):
@@ -111,7 +217,7 @@ class BayesianEMQ(BayesianMixin, EMQ):
 
     Parameters
     ----------
-    classifier, cv, calibration
+    classifier, cv, crossfit, calibration
         As for :class:`truemix.EMQ`.
     prior : float, sequence, mapping or "mapls"
         As for :class:`truemix.BayesianKDEy`, or the adaptive prior.
@@ -140,6 +246,7 @@ class BayesianEMQ(BayesianMixin, EMQ):
         *,
         classifier: Any = None,
         cv: Any = 5,
+        crossfit: Any = False,
         calibration: Any = None,
         prior: Any = 1.0,
         temperature: Any = 1.0,
@@ -149,7 +256,7 @@ class BayesianEMQ(BayesianMixin, EMQ):
         random_state: Any = None,
         estimand: str = "batch",
     ) -> None:
-        super().__init__(classifier=classifier, cv=cv, calibration=calibration)
+        super().__init__(classifier=classifier, cv=cv, crossfit=crossfit, calibration=calibration)
         self.prior = prior
         self.temperature = temperature
         self.draws = draws
@@ -165,18 +272,22 @@ class BayesianEMQ(BayesianMixin, EMQ):
     def _resolve_prior(self) -> FloatArray | None:
         return None if self._adaptive else super()._resolve_prior()
 
-    def _prior(self, evidence: FloatArray) -> FloatArray:
+    def _prior(self, versions: FloatArray) -> FloatArray:
         if self._adaptive:
-            return adaptive_prior(evidence, self.train_prevalence_)
-        return super()._prior(evidence)
+            stacked = versions.reshape(-1, versions.shape[2])
+            return adaptive_prior(stacked, self.train_prevalence_, len(versions))
+        return super()._prior(versions)
 
-    def _infer_bags(self, evidence: FloatArray, bags: list[IntArray]) -> list[Inference]:
-        inferences = super()._infer_bags(evidence, bags)
+    def _infer_bags(
+        self, versions: FloatArray, bags: list[IntArray], seed: int | None = None
+    ) -> list[Inference]:
+        inferences = super()._infer_bags(versions, bags, seed)
         for rows, inference in zip(bags, inferences, strict=True):
-            part = evidence[rows]
-            prior = self._prior(part)
+            prior = self._prior(versions[:, rows])
             inference.diagnostics["prior"] = prior
-            inference.diagnostics["map"] = most_probable_mix(part, prior)
+            inference.diagnostics["map"] = most_probable_mix(
+                rows_of(versions, rows), prior, len(versions)
+            )
         return inferences
 
     @property

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.inference import MixtureSample
 from truemix.inference.confusion import sample_confusion
+from truemix.inference.versions import mix_samples
 from truemix.quantifiers.base import Inference
 from truemix.quantifiers.counting import decisions
-from truemix.quantifiers.sampling import BayesianMixin, resolved_seed
+from truemix.quantifiers.sampling import BayesianMixin
 
 
 class BayesianACC(BayesianMixin):
@@ -22,7 +24,7 @@ class BayesianACC(BayesianMixin):
 
     Parameters
     ----------
-    classifier, cv
+    classifier, cv, crossfit
         As for :class:`truemix.ACC`.
     prior, temperature, draws, warmup, random_state, estimand
         As for :class:`truemix.BayesianKDEy`; the temperature applies to the counts of the batch
@@ -56,6 +58,7 @@ class BayesianACC(BayesianMixin):
         *,
         classifier: Any = None,
         cv: Any = 5,
+        crossfit: Any = False,
         prior: Any = 1.0,
         temperature: Any = 1.0,
         draws: Any = 1000,
@@ -66,6 +69,7 @@ class BayesianACC(BayesianMixin):
     ) -> None:
         self.classifier = classifier
         self.cv = cv
+        self.crossfit = crossfit
         self.prior = prior
         self.temperature = temperature
         self.draws = draws
@@ -92,19 +96,25 @@ class BayesianACC(BayesianMixin):
     def _evidence(self, posteriors: FloatArray) -> FloatArray:
         return decisions(posteriors)
 
-    def _infer_bags(self, evidence: FloatArray, bags: list[IntArray]) -> list[Inference]:
-        seed = resolved_seed(self.random_state)
+    def _infer_bags(
+        self, versions: FloatArray, bags: list[IntArray], seed: int | None = None
+    ) -> list[Inference]:
+        seed = self._seed() if seed is None else seed
+        return [self._inference(self._sample(versions[:, rows], seed), seed) for rows in bags]
+
+    def _sample(self, versions: FloatArray, seed: int) -> MixtureSample:
+        """Return draws given the decisions of one bag, from each model in turn."""
+        n_versions = min(len(versions), int(self.draws))
+        shares = np.diff(np.linspace(0, int(self.draws), n_versions + 1).astype(np.intp))
+        seeds = [seed, *np.random.SeedSequence(seed).generate_state(n_versions - 1).tolist()]
         samples = [
             sample_confusion(
                 self.confusion_counts_,
-                evidence[rows].sum(axis=0),
-                prior=self._prior(evidence),
-                temperature=self.temperature,
-                draws=self.draws,
-                warmup=self.warmup,
-                sampler=self.sampler,
-                random_state=seed,
+                decided.sum(axis=0),
+                prior=self._prior(versions),
+                random_state=own,
+                **{**self._options(), "draws": int(share)},
             )
-            for rows in bags
+            for decided, share, own in zip(versions, shares, seeds, strict=False)
         ]
-        return [self._inference(sample, seed) for sample in samples]
+        return mix_samples(samples)

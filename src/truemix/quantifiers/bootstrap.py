@@ -113,27 +113,43 @@ class Bootstrap(Quantifier):
     def _evidence(self, posteriors: FloatArray) -> FloatArray:
         return self.quantifier_._evidence(posteriors)
 
+    def _seed(self) -> int:
+        return resolved_seed(self.random_state)
+
+    def _versions(self, scored: FloatArray, seed: int | None) -> FloatArray:
+        return self.quantifier_._versions(scored, None)
+
     @classmethod
-    def _evidence_of_many(
-        cls, quantifiers: Sequence[Any], posteriors: FloatArray
+    def _versions_of_many(
+        cls, quantifiers: Sequence[Any], scored: FloatArray, seeds: Sequence[int | None]
     ) -> Iterator[tuple[list[int], list[FloatArray]]]:
         kinds: dict[type[Quantifier], list[int]] = {}
         for number, quantifier in enumerate(quantifiers):
             kinds.setdefault(type(quantifier.quantifier_), []).append(number)
         for kind, numbers in kinds.items():
             inner = [quantifiers[number].quantifier_ for number in numbers]
-            for places, matrices in kind._evidence_of_many(inner, posteriors):
-                yield [numbers[place] for place in places], matrices
+            none = [None] * len(inner)
+            for places, versions in kind._versions_of_many(inner, scored, none):
+                yield [numbers[place] for place in places], versions
 
     def _infer(self, evidence: FloatArray) -> Inference:
-        seed = resolved_seed(self.random_state)
-        rng, n_items = np.random.default_rng(seed), len(evidence)
+        return self._infer_bags(evidence[None], [np.arange(len(evidence))])[0]
+
+    def _infer_bags(
+        self, versions: FloatArray, bags: list[IntArray], seed: int | None = None
+    ) -> list[Inference]:
+        seed = self._seed() if seed is None else seed
+        return [self._resample(versions[:, rows], seed) for rows in bags]
+
+    def _resample(self, versions: FloatArray, seed: int) -> Inference:
+        """Return the answers on resampled items of one bag."""
+        rng, n_items = np.random.default_rng(seed), versions.shape[1]
         population = np.empty((int(self.draws), len(self.classes_)))
         # A block of resampled batches at a time: all of them need draws x items numbers.
         for block in row_blocks(len(population), max(1, ROWS_BYTES // (8 * n_items))):
             rows = rng.integers(0, n_items, (block.stop - block.start, n_items))
-            population[block] = self.quantifier_._mixes(evidence, list(rows))
-        point = self.quantifier_._infer(evidence)
+            population[block] = self.quantifier_._mixes(versions, list(rows))
+        point = self.quantifier_._infer_bags(versions, [np.arange(n_items)])[0]
         views = {
             "population": population,
             "batch": np.tile(point.prevalence, (int(self.draws), 1)),

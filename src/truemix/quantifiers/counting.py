@@ -20,8 +20,13 @@ class _Mean(Quantifier):
         return Inference(evidence.mean(axis=0))
 
     def _mixes(
-        self, evidence: FloatArray, bags: list[IntArray], near: FloatArray | None = None
+        self,
+        versions: FloatArray,
+        bags: list[IntArray],
+        seed: int | None = None,
+        near: FloatArray | None = None,
     ) -> FloatArray:
+        evidence = versions.mean(axis=0)
         # As a product with the counts of each row in each bag, a block of bags at a time.
         n_items = len(evidence)
         mixes = np.empty((len(bags), evidence.shape[1]))
@@ -44,6 +49,9 @@ class CC(_Mean):
         several). A classifier needs ``predict`` only.
     cv : int or scikit-learn splitter
         Folds for the out-of-fold decisions on the references.
+    crossfit : bool
+        Score targets with the models of the folds, as the references were, instead of the one
+        refitted on everything.
 
     Examples
     --------
@@ -55,9 +63,10 @@ class CC(_Mean):
 
     _hard = True
 
-    def __init__(self, *, classifier: Any = None, cv: Any = 5) -> None:
+    def __init__(self, *, classifier: Any = None, cv: Any = 5, crossfit: Any = False) -> None:
         self.classifier = classifier
         self.cv = cv
+        self.crossfit = crossfit
 
     def _evidence(self, posteriors: FloatArray) -> FloatArray:
         return decisions(posteriors)
@@ -75,6 +84,9 @@ class PCC(_Mean):
         None: ``X`` already holds posteriors. Otherwise a classifier with ``predict_proba``.
     cv : int or scikit-learn splitter
         Folds for the out-of-fold posteriors of the references.
+    crossfit : bool
+        Score targets with the models of the folds, as the references were, instead of the one
+        refitted on everything.
 
     Examples
     --------
@@ -84,9 +96,10 @@ class PCC(_Mean):
     array([0.7, 0.3])
     """
 
-    def __init__(self, *, classifier: Any = None, cv: Any = 5) -> None:
+    def __init__(self, *, classifier: Any = None, cv: Any = 5, crossfit: Any = False) -> None:
         self.classifier = classifier
         self.cv = cv
+        self.crossfit = crossfit
 
     def _evidence(self, posteriors: FloatArray) -> FloatArray:
         return posteriors

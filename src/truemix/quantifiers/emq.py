@@ -26,6 +26,9 @@ class EMQ(LikelihoodQuantifier):
         None: ``X`` already holds posteriors. Otherwise a classifier with ``predict_proba``.
     cv : int or scikit-learn splitter
         Folds for the out-of-fold posteriors of the references.
+    crossfit : bool
+        Score targets with the models of the folds, as the references were, instead of the one
+        refitted on everything.
     calibration : {None, "ts", "bcts", "vs", "nbvs"}
         Map fitted on the references' (out-of-fold) posteriors and applied to targets:
         temperature scaling, the same with class biases, vector scaling with and without them.
@@ -58,9 +61,17 @@ class EMQ(LikelihoodQuantifier):
 
     calibrator_: Any
 
-    def __init__(self, *, classifier: Any = None, cv: Any = 5, calibration: Any = None) -> None:
+    def __init__(
+        self,
+        *,
+        classifier: Any = None,
+        cv: Any = 5,
+        crossfit: Any = False,
+        calibration: Any = None,
+    ) -> None:
         self.classifier = classifier
         self.cv = cv
+        self.crossfit = crossfit
         self.calibration = calibration
 
     def _check_parameters(self) -> None:

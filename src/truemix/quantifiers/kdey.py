@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +41,9 @@ class KDEy(LikelihoodQuantifier):
         ``FrozenEstimator`` is used as it is, with held-out references.
     cv : int or scikit-learn splitter
         Folds for the out-of-fold posteriors.
+    crossfit : bool
+        Score targets with the models of the folds, as the references were, instead of the one
+        refitted on everything.
     kernel : {"aitchison", "ilr", "gaussian"}
         Coordinates in which the kernel is Gaussian.
     bandwidth : "auto" or float
@@ -59,7 +63,8 @@ class KDEy(LikelihoodQuantifier):
         The values in use.
     selection_ : list of dict
         If something was chosen automatically: the choice and the runners-up, each with its
-        bandwidth, shrinkage and mean absolute error on the bags.
+        bandwidth, shrinkage, mean absolute error on the bags, and whether it ties with the best
+        one (the difference is within the noise).
 
     Examples
     --------
@@ -81,7 +86,7 @@ class KDEy(LikelihoodQuantifier):
 
     bandwidth_: float
     shrinkage_: float
-    selection_: list[dict[str, float]]
+    selection_: list[dict[str, Any]]
     _densities: ClassDensities
 
     def __init__(
@@ -89,12 +94,14 @@ class KDEy(LikelihoodQuantifier):
         *,
         classifier: Any = None,
         cv: Any = 5,
+        crossfit: Any = True,
         kernel: str = "aitchison",
         bandwidth: Any = "auto",
         shrinkage: Any = "auto",
     ) -> None:
         self.classifier = classifier
         self.cv = cv
+        self.crossfit = crossfit
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.shrinkage = shrinkage
@@ -129,6 +136,10 @@ class KDEy(LikelihoodQuantifier):
             posteriors, codes, self.kernel, np.array([self.bandwidth_]), self.shrinkage_
         )
 
+    def _with_setting(self, bandwidth: float, shrinkage: float) -> ClassDensities:
+        """Return the densities of the same references with another setting."""
+        return replace(self._densities, bandwidths=np.array([bandwidth]), shrinkage=shrinkage)
+
     def _state(self) -> dict[str, AnyArray]:
         return {
             **super()._state(),
@@ -143,9 +154,10 @@ class KDEy(LikelihoodQuantifier):
         super()._restore(state)
         self.bandwidth_ = check_bandwidth(state["bandwidth"].item())
         self.shrinkage_ = check_shrinkage(state["shrinkage"].item())
-        names = ("bandwidth", "shrinkage", "absolute_error")
+        names = ("bandwidth", "shrinkage", "absolute_error", "tie")
         self.selection_ = [
-            dict(zip(names, row, strict=True)) for row in state["selection"].tolist()
+            {**dict(zip(names, row, strict=True)), "tie": bool(row[-1])}
+            for row in state["selection"].tolist()
         ]
         reference = state["reference"]
         check_posteriors(reference, n_classes=len(self.classes_))
@@ -159,8 +171,8 @@ class KDEy(LikelihoodQuantifier):
         return matrix
 
     @classmethod
-    def _evidence_of_many(
-        cls, quantifiers: Sequence[Any], posteriors: FloatArray
+    def _versions_of_many(
+        cls, quantifiers: Sequence[Any], scored: FloatArray, seeds: Sequence[int | None]
     ) -> Iterator[tuple[list[int], list[FloatArray]]]:
         # Distances are the same for all bandwidths of one kernel and shrinkage.
         from truemix.densities.class_densities import ClassDensities
@@ -169,6 +181,7 @@ class KDEy(LikelihoodQuantifier):
         for number, quantifier in enumerate(quantifiers):
             key = (quantifier.kernel, quantifier.shrinkage_)
             alike.setdefault(key, []).append(number)
+        posteriors = scored.reshape(-1, scored.shape[2])
         for (kernel, shrinkage), numbers in alike.items():
             numbers.sort(key=lambda number: quantifiers[number].bandwidth_)
             own = [quantifiers[number].bandwidth_ for number in numbers]
@@ -176,7 +189,7 @@ class KDEy(LikelihoodQuantifier):
             known = quantifiers[numbers[0]]._densities
             densities = ClassDensities(known.reference, known.codes, kernel, bandwidths, shrinkage)
             matrices = densities.log_likelihood(posteriors)
-            yield numbers, [matrices[place] for place in places]
+            yield numbers, [matrices[place].reshape(scored.shape) for place in places]
 
     def _resolved(self) -> dict[str, Any]:
         chosen = {"selection": self.selection_} if self.selection_ else {}

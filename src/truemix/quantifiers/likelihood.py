@@ -6,7 +6,7 @@ import numpy as np
 
 from truemix._typing import FloatArray, IntArray
 from truemix.inference import MixtureFit, maximize_mixture, maximize_mixtures
-from truemix.quantifiers.base import Inference, Quantifier
+from truemix.quantifiers.base import Inference, Quantifier, pooled
 
 
 class LikelihoodQuantifier(Quantifier):
@@ -15,13 +15,19 @@ class LikelihoodQuantifier(Quantifier):
     def _infer(self, evidence: FloatArray) -> Inference:
         return _inference(maximize_mixture(evidence))
 
-    def _infer_bags(self, evidence: FloatArray, bags: list[IntArray]) -> list[Inference]:
-        return [_inference(fit) for fit in maximize_mixtures(evidence, bags)]
+    def _infer_bags(
+        self, versions: FloatArray, bags: list[IntArray], seed: int | None = None
+    ) -> list[Inference]:
+        return [_inference(fit) for fit in maximize_mixtures(*pooled(versions, bags))]
 
     def _mixes(
-        self, evidence: FloatArray, bags: list[IntArray], near: FloatArray | None = None
+        self,
+        versions: FloatArray,
+        bags: list[IntArray],
+        seed: int | None = None,
+        near: FloatArray | None = None,
     ) -> FloatArray:
-        fits = maximize_mixtures(evidence, bags, starts=near)
+        fits = maximize_mixtures(*pooled(versions, bags), starts=near)
         return np.array([fit.prevalence for fit in fits])
 
 

@@ -22,8 +22,12 @@ TRAINING_CONFIDENCE = 0.2
 UNIFORM_WEIGHT, TRAINING_WEIGHT = 0.9, 0.1
 
 
-def adaptive_prior(evidence: FloatArray, train_prevalence: FloatArray) -> FloatArray:
+def adaptive_prior(
+    evidence: FloatArray, train_prevalence: FloatArray, n_versions: int = 1
+) -> FloatArray:
     """Return the parameters of the symmetric Dirichlet prior that MAPLS would use for a batch.
+
+    With several versions of the evidence below each other, each item counts once.
 
     Examples
     --------
@@ -31,7 +35,7 @@ def adaptive_prior(evidence: FloatArray, train_prevalence: FloatArray) -> FloatA
     >>> adaptive_prior(np.log(likelihood), np.array([0.6, 0.4])).round(2)
     array([1.26, 1.26])
     """
-    n_items, n_classes = evidence.shape
+    n_items, n_classes = len(evidence) / n_versions, evidence.shape[1]
     uniform = np.full(n_classes, 1.0 / n_classes)
     likely = maximize_mixture(evidence).prevalence
     training = 1.0 - _confidence(
@@ -43,7 +47,9 @@ def adaptive_prior(evidence: FloatArray, train_prevalence: FloatArray) -> FloatA
     return np.full(n_classes, 1.0 + n_items * (1.0 - lam) / (lam * n_classes))
 
 
-def most_probable_mix(evidence: FloatArray, prior: FloatArray) -> FloatArray | None:
+def most_probable_mix(
+    evidence: FloatArray, prior: FloatArray, n_versions: int = 1
+) -> FloatArray | None:
     """Return the mode of the posterior; None if a parameter below 1 leaves none.
 
     A Dirichlet prior of parameter a acts like ``a - 1`` more items of a class, known for sure.
@@ -55,10 +61,10 @@ def most_probable_mix(evidence: FloatArray, prior: FloatArray) -> FloatArray | N
     """
     if (prior < 1.0).any():
         return None
-    n_items, n_classes = evidence.shape
+    n_rows, n_classes = evidence.shape
     with np.errstate(divide="ignore"):
         known = np.log(np.eye(n_classes))
-    weights = np.concatenate([np.ones(n_items), prior - 1.0])
+    weights = np.concatenate([np.full(n_rows, 1.0 / n_versions), prior - 1.0])
     return maximize_mixture(np.vstack([evidence, known]), weights=weights).prevalence
 
 

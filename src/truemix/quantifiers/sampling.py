@@ -10,7 +10,7 @@ import numpy as np
 from truemix._threads import n_threads, row_blocks
 from truemix._typing import AnyArray, FloatArray, IntArray, Seed
 from truemix.exceptions import InputError
-from truemix.inference import MixtureSample, sample_mixture, sample_mixtures
+from truemix.inference import MixtureSample, sample_versions
 from truemix.inference.sampling import SAMPLERS
 from truemix.quantifiers.base import Inference, Quantifier
 from truemix.validation import (
@@ -40,39 +40,52 @@ class BayesianMixin(Quantifier):
     # Whether Gibbs sampling knows temperatures.
     _gibbs_is_tempered = False
 
-    def _infer(self, evidence: FloatArray) -> Inference:
-        return self._infer_bags(evidence, [np.arange(len(evidence))])[0]
+    def _seed(self) -> int:
+        return resolved_seed(self.random_state)
 
-    def _infer_bags(self, evidence: FloatArray, bags: list[IntArray]) -> list[Inference]:
-        seed = resolved_seed(self.random_state)
-        options = {
-            "temperature": self.temperature,
-            "draws": self.draws,
-            "warmup": self.warmup,
-            "sampler": self.sampler,
-            "random_state": seed,
-        }
-        if len(bags) == 1 or self._fixed_prior is None:
-            # One by one; and where the bag is the whole matrix, without a copy of its rows.
-            parts = [evidence if len(b) == len(evidence) else evidence[b] for b in bags]
-            samples = [sample_mixture(part, prior=self._prior(part), **options) for part in parts]
+    def _infer(self, evidence: FloatArray) -> Inference:
+        return self._infer_bags(evidence[None], [np.arange(len(evidence))])[0]
+
+    def _infer_bags(
+        self, versions: FloatArray, bags: list[IntArray], seed: int | None = None
+    ) -> list[Inference]:
+        seed = self._seed() if seed is None else seed
+        if self._fixed_prior is not None:
+            samples = sample_versions(
+                versions, bags, prior=self._fixed_prior, random_state=seed, **self._options()
+            )
         else:
-            samples = sample_mixtures(evidence, bags, prior=self._fixed_prior, **options)
+            samples = []
+            for rows in bags:
+                prior = self._prior(versions[:, rows])
+                samples += sample_versions(
+                    versions, [rows], prior=prior, random_state=seed, **self._options()
+                )
         return [self._inference(sample, seed) for sample in samples]
 
-    def _infer_blocks(self, evidence: FloatArray, bags: list[IntArray]) -> Iterator[Inference]:
+    def _options(self) -> dict[str, Any]:
+        names = ("temperature", "draws", "warmup", "sampler")
+        return {name: getattr(self, name) for name in names}
+
+    def _infer_blocks(
+        self, versions: FloatArray, bags: list[IntArray], seed: int | None = None
+    ) -> Iterator[Inference]:
         """Yield the mix of each bag; draws of a few bags are held at a time."""
-        bytes_per_bag = 16 * int(self.draws) * evidence.shape[1]
+        bytes_per_bag = 16 * int(self.draws) * versions.shape[2]
         for block in row_blocks(len(bags), max(n_threads(), DRAWS_BYTES // bytes_per_bag)):
-            yield from self._infer_bags(evidence, bags[block])
+            yield from self._infer_bags(versions, bags[block], seed)
 
     def _mixes(
-        self, evidence: FloatArray, bags: list[IntArray], near: FloatArray | None = None
+        self,
+        versions: FloatArray,
+        bags: list[IntArray],
+        seed: int | None = None,
+        near: FloatArray | None = None,
     ) -> FloatArray:
-        return np.array([each.prevalence for each in self._infer_blocks(evidence, bags)])
+        return np.array([each.prevalence for each in self._infer_blocks(versions, bags, seed)])
 
-    def _prior(self, evidence: FloatArray) -> FloatArray:
-        """Return the parameters of the Dirichlet prior for a batch."""
+    def _prior(self, versions: FloatArray) -> FloatArray:
+        """Return the parameters of the Dirichlet prior for a batch with this evidence."""
         return prior_vector(self.prior, self.classes_)
 
     def _resolve_prior(self) -> FloatArray | None:

@@ -1,7 +1,9 @@
 """From items to posteriors: given ones, or those of a scikit-learn classifier.
 
 References are scored by models that have not seen them (out of fold), because a model is too sure
-of its own training items and their posteriors would not look like those of new items.
+of its own training items and their posteriors would not look like those of new items. Targets are
+scored by the model refitted on everything, or, with cross-fitting, by each of the fold models: then
+references and targets of a class are scored alike.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from truemix.validation import check_cv, check_labels, parameter_error, shown_li
 
 
 class Scorer(Protocol):
-    """Turns what the user passes as X into posteriors ``(n, K)`` in class order."""
+    """Turns what the user passes as X into posteriors in class order, ``(models, n, K)``."""
 
     def __call__(self, X: Any) -> FloatArray:
         """Score items."""
@@ -39,20 +41,23 @@ class GivenPosteriors:
 
     def __call__(self, X: Any) -> FloatArray:
         """Check the posteriors and put their columns in class order."""
-        return posteriors_of(X, self.classes)
+        return posteriors_of(X, self.classes)[None]
 
 
 @dataclass(frozen=True)
 class ClassifierScorer:
-    """X holds features; a fitted classifier scores them."""
+    """X holds features; one or several fitted models score them."""
 
-    classifier: Any
+    models: tuple[Any, ...]
     classes: AnyArray
     hard: bool
 
     def __call__(self, X: Any) -> FloatArray:
-        """Return the classifier's posteriors, or its decisions as ones and zeros."""
-        return _scores(self.classifier, features_of(X), self.classes, hard=self.hard)
+        """Return each model's posteriors, or its decisions as ones and zeros."""
+        features = features_of(X)
+        return np.stack(
+            [_scores(model, features, self.classes, hard=self.hard) for model in self.models]
+        )
 
 
 @dataclass(frozen=True)
@@ -62,40 +67,44 @@ class Scoring:
     classifier: Any
     cv: Any
     hard: bool
+    crossfit: Any
 
     def __post_init__(self) -> None:
         check_cv(self.cv)
+        if not isinstance(self.crossfit, bool | np.bool_):
+            raise parameter_error("crossfit", "True or False", self.crossfit)
 
     def score_references(
         self, X: Any, codes: IntArray, classes: AnyArray
     ) -> tuple[FloatArray, Scorer]:
-        """Return the references' posteriors and the scorer for targets."""
-        return score_references(self.classifier, X, codes, classes, cv=self.cv, hard=self.hard)
+        """Return the references' posteriors ``(m, K)`` and the scorer for targets.
 
+        With ``hard`` only the classifier's decisions are asked for, as posteriors of one and zero.
+        """
+        if self.classifier is None:
+            given = GivenPosteriors(classes)
+            return given(X)[0], given
+        _check_method(self.classifier, hard=self.hard)
+        if isinstance(self.classifier, FrozenEstimator):
+            _check_trained_on(self.classifier, classes)
+            scorer = ClassifierScorer((self.classifier,), classes, self.hard)
+            return scorer(X)[0], scorer
+        return self._train(features_of(X), codes, classes)
 
-def score_references(
-    classifier: Any, X: Any, codes: IntArray, classes: AnyArray, *, cv: Any, hard: bool
-) -> tuple[FloatArray, Scorer]:
-    """Return the references' posteriors and the scorer for targets.
-
-    With ``hard`` only the classifier's decisions are asked for, as posteriors of one and zero.
-    """
-    if classifier is None:
-        given = GivenPosteriors(classes)
-        return given(X), given
-    _check_method(classifier, hard=hard)
-    features = features_of(X)
-    if isinstance(classifier, FrozenEstimator):
-        _check_trained_on(classifier, classes)
-        scorer = ClassifierScorer(classifier, classes, hard)
-        return scorer(X), scorer
-    labels = classes[codes]
-    posteriors = np.empty((len(codes), len(classes)))
-    for train, test in _folds(cv, features, codes, classes):
-        model = clone(classifier).fit(_safe_indexing(features, train), labels[train])
-        posteriors[test] = _scores(model, _safe_indexing(features, test), classes, hard=hard)
-    refitted = clone(classifier).fit(features, labels)
-    return posteriors, ClassifierScorer(refitted, classes, hard)
+    def _train(
+        self, features: Any, codes: IntArray, classes: AnyArray
+    ) -> tuple[FloatArray, ClassifierScorer]:
+        labels, models = classes[codes], []
+        posteriors = np.empty((len(codes), len(classes)))
+        for train, test in _folds(self.cv, features, codes, classes):
+            model = clone(self.classifier).fit(_safe_indexing(features, train), labels[train])
+            held_out = _safe_indexing(features, test)
+            posteriors[test] = _scores(model, held_out, classes, hard=self.hard)
+            if self.crossfit:
+                models.append(model)
+        if not self.crossfit:
+            models = [clone(self.classifier).fit(features, labels)]
+        return posteriors, ClassifierScorer(tuple(models), classes, self.hard)
 
 
 def _check_method(classifier: Any, *, hard: bool) -> None:

@@ -48,7 +48,7 @@ def search(
     groups: dict[Hashable, list[int]] = {}
     for number, quantifier in enumerate(quantifiers):
         scoring = quantifier._scoring()
-        key = fingerprint((scoring.classifier, scoring.cv, scoring.hard))
+        key = fingerprint((scoring.classifier, scoring.cv, scoring.hard, scoring.crossfit))
         groups.setdefault(key, []).append(number)
     members = list(groups.values())
     jobs = (
@@ -81,16 +81,18 @@ def _judge(
         with naming(setting):
             seconds, _ = _timed(validation.fit, quantifier, posteriors)
         fitting.append(seconds)
-    groups = type(quantifiers[0])._evidence_of_many(quantifiers, posteriors.pool)
+    seeds = [quantifier._seed() for quantifier in quantifiers]
+    groups = type(quantifiers[0])._versions_of_many(quantifiers, posteriors.pool, seeds)
     while True:
         shared, group = _timed(next, groups, None)
         if group is None:
             return
         mixes = None
-        for number, evidence in zip(*group, strict=True):
+        for number, versions in zip(*group, strict=True):
             start = time.perf_counter()
             with naming(settings[number]):
-                mixes = quantifiers[number]._mixes(evidence, validation.bags, mixes)
+                quantifier, seed = quantifiers[number], seeds[number]
+                mixes = quantifier._mixes(versions, validation.bags, seed, mixes)
                 error = errors(metric, validation, mixes)
             seconds = fitting[number] + shared / len(group[0]) + time.perf_counter() - start
             yield Result(number, float(error.mean()), _standard_error(error), seconds)

@@ -23,7 +23,7 @@ PAPER_PROTOCOL = DirichletBags(alpha=1.0, n_bags=100, bag_size=1000, random_stat
 
 @dataclass(frozen=True)
 class Scored:
-    """Posteriors of the references and of the pool under one classifier setting."""
+    """Posteriors of the references and of the pool (from each model) for a classifier setting."""
 
     references: FloatArray
     scorer: Scorer
@@ -69,7 +69,7 @@ def hold_out(
         raise parameter_error("protocol", "a protocol, such as DirichletBags()", protocol)
     codes, order = read_labels(X, y, classes)
     # Before the split, so that a message about a row counts it as the user does.
-    table = GivenPosteriors(order)(X) if given else features_of(X)
+    table = GivenPosteriors(order)(X)[0] if given else features_of(X)
     held_out = split(codes, order, share)
     references = np.setdiff1d(np.arange(len(codes)), held_out)
     bags = list(protocol.bags(order[codes[held_out]], order))

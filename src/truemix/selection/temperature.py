@@ -141,12 +141,12 @@ def calibrate_temperature(
     fitted.set_params(random_state=resolved_seed(quantifier.random_state))
     scored = parts.score(fitted._scoring())
     parts.fit(fitted, scored)
-    evidence = fitted._evidence(scored.pool)
+    versions = fitted._versions(scored.pool, fitted._seed())
     rows = []
     with progress("temperatures", len(temperatures), verbose=verbose) as advance:
         for temperature in temperatures:
             fitted.set_params(temperature=temperature)
-            rows.append({"temperature": temperature, **_judge(fitted, evidence, parts, level)})
+            rows.append({"temperature": temperature, **_judge(fitted, versions, parts, level)})
             advance(f"best {min(row['winkler_score'] for row in rows):.4g}")
     results = pd.DataFrame(rows)
     best = int(results["winkler_score"].to_numpy().argmin())
@@ -156,11 +156,11 @@ def calibrate_temperature(
 
 
 def _judge(
-    fitted: BayesianMixin, evidence: FloatArray, parts: Validation, level: float
+    fitted: BayesianMixin, versions: FloatArray, parts: Validation, level: float
 ) -> dict[str, float]:
     """Return what the bags say about the intervals at the quantifier's temperature."""
     single, joint = [], []
-    for inference in fitted._infer_blocks(evidence, parts.bags):
+    for inference in fitted._infer_blocks(versions, parts.bags, fitted._seed()):
         draws = np.asarray(inference.draws)
         single.append(interval_of(draws, level))
         joint.append(interval_of(draws, level, simultaneous=True))

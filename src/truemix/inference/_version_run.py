@@ -1,0 +1,111 @@
+"""The run of one bag under many versions of the matrix, which may come a few at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from truemix._typing import FloatArray, IntArray
+from truemix.inference._allocation import arrange
+from truemix.inference._plan import Settings, make_plan
+from truemix.inference._posterior import make_posterior
+from truemix.inference._random import seed_state
+from truemix.inference._samplers import check_gibbs, draw_mixes
+from truemix.inference._version_sweeps import sweep_versions
+
+
+class VersionRun:
+    """Draws of one bag under all versions, planned by the first of them.
+
+    Parameters
+    ----------
+    first : array of shape (n, K)
+        The first version, log-likelihoods of the pool.
+    rows : array of integers
+        The items of the bag.
+    seed : SeedSequence
+        Where the randomness comes from.
+    ends : array of shape (V + 1,)
+        Draws ``ends[v]`` to ``ends[v + 1]`` are those of version v.
+    settings : Settings
+        What to draw in each version.
+    """
+
+    def __init__(
+        self,
+        first: FloatArray,
+        rows: IntArray,
+        seed: np.random.SeedSequence,
+        ends: IntArray,
+        settings: Settings,
+    ) -> None:
+        self.rows, self.ends, self.settings = rows, ends, settings
+        self.seeds = seed.spawn(len(ends))
+        self.draws = np.empty((ends[-1], first.shape[1]))
+        self.batch = np.empty_like(self.draws)
+        self.parts: dict[int, dict[str, Any]] = {}
+        if settings.sampler == "gibbs":
+            check_gibbs(settings.temperature, np.ones(1), whole=True)
+        L = self._likelihoods(first)
+        posterior = make_posterior(L, np.ones(len(L)), settings.prior, settings.temperature)
+        layout = arrange(posterior.L, posterior.w, posterior.mode)
+        self.plan = make_plan(posterior, layout, settings, True, self.seeds[-1])
+        self.start = posterior.mode
+
+    def extend(self, versions: FloatArray, first: int) -> None:
+        """Draw under these versions, of which the first is number ``first``."""
+        if self.plan.sampler == "gibbs":
+            self._by_gibbs(versions, first)
+        else:
+            self._by_nuts(versions, first)
+
+    def statistics(self) -> dict[str, Any]:
+        """Return what the samplers say, summed up over the versions."""
+        parts = list(self.parts.values())
+        steps = sum(part["steps"] for part in parts)
+        accepted = sum(part["acceptance"] * part["steps"] for part in parts)
+        return {
+            "sampler": self.plan.sampler,
+            "reason": self.plan.reason,
+            "divergences": sum(part["divergences"] for part in parts),
+            "acceptance": float(accepted / steps),
+            "thinning": max(part["thinning"] for part in parts),
+            "steps": steps,
+        }
+
+    @property
+    def failed(self) -> list[str]:
+        """What went wrong in some version, each sentence once."""
+        return sorted({text for part in self.parts.values() for text in part["failed"]})
+
+    def _likelihoods(self, version: FloatArray) -> FloatArray:
+        logs = version[self.rows]
+        likelihoods: FloatArray = np.exp(logs - logs.max(axis=1, keepdims=True))
+        return likelihoods
+
+    def _by_gibbs(self, versions: FloatArray, first: int) -> None:
+        ends = self.ends[first : first + len(versions) + 1]
+        own = slice(ends[0], ends[-1])
+        states = np.stack([seed_state(self.seeds[first + v]) for v in range(len(versions))])
+        tries = 0 if self.plan.proposal is None else 1
+        accepted = sweep_versions(
+            versions, self.rows, self.settings.prior, self.start, states, ends - ends[0],
+            self.plan.discard, self.plan.thinning, tries, self.draws[own], self.batch[own],
+        )  # fmt: skip
+        steps = self.plan.discard * len(versions) + self.plan.thinning * int(ends[-1] - ends[0])
+        self.parts[first] = {
+            "divergences": 0,
+            "acceptance": accepted / steps if tries else 1.0,
+            "thinning": self.plan.thinning,
+            "steps": steps,
+            "failed": [],
+        }
+
+    def _by_nuts(self, versions: FloatArray, first: int) -> None:
+        for v, version in enumerate(versions, start=first):
+            own = slice(self.ends[v], self.ends[v + 1])
+            settings = self.settings._replace(draws=own.stop - own.start, sampler="nuts")
+            L = self._likelihoods(version)
+            results = draw_mixes(L, np.ones(len(L)), settings, self.seeds[v])
+            self.draws[own], self.batch[own], self.parts[v] = results

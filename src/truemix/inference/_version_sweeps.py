@@ -1,0 +1,112 @@
+"""Gibbs sampling of one bag under many versions of the matrix, in one compiled call.
+
+Each version needs little more than a mode, proposals around it and a handful of sweeps, so what
+pays for a single long run (merging rows, setting sure items aside, a pilot) is left out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from truemix._typing import FloatArray, IntArray
+from truemix.inference._allocation import Layout
+from truemix.inference._blocks import BLOCK
+from truemix.inference._gibbs import sweep
+from truemix.inference._posterior import mode_of, moment_of, precision_of
+from truemix.inference._proposal import Proposal, proposal_at
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def sweep_versions(
+    versions: FloatArray,
+    rows: IntArray,
+    prior: FloatArray,
+    start: FloatArray,
+    states: npt.NDArray[np.uint64],
+    ends: IntArray,
+    discard: int,
+    thinning: int,
+    tries: int,
+    draws: FloatArray,
+    batch: FloatArray,
+) -> int:
+    """Fill ``draws`` and ``batch`` with those of each version; return accepted proposals.
+
+    Parameters
+    ----------
+    versions : array of shape (V, n, K)
+        Log-likelihoods; each row that is used has a finite entry.
+    rows : array of integers
+        The items of the bag.
+    prior, start : arrays of shape (K,)
+        Dirichlet parameters, and a mix that is near the modes.
+    states : array of shape (V, 4)
+        A random stream for each version.
+    ends : array of shape (V + 1,)
+        Draws ``ends[v]`` to ``ends[v + 1]`` are those of version v.
+    discard, thinning : int
+        Sweeps to discard in each version, and to make for each draw.
+    tries : int
+        Independent proposals before each sweep.
+    draws, batch : arrays of shape (draws, K)
+        To be filled.
+    """
+    n, K = len(rows), len(prior)
+    total = n + prior.sum()
+    # The prior acts like items of which the class is known.
+    L, w = np.zeros((n + K, K)), np.full(n + K, 1.0 / total)
+    for k in range(K):
+        L[n + k, k] = 1.0
+        w[n + k] = prior[k] / total
+    weights, powers = _block_weights(n)
+    blocks = np.ones((len(weights), K, BLOCK))
+    none, square = np.empty(0), np.empty((0, 0))
+    proposal = Proposal(none, none, none, square, square, blocks, powers, prior)
+    accepted = 0
+    for v in range(len(versions)):
+        _likelihoods(versions[v], rows, L, blocks)
+        mode = mode_of(L, w, n, start)
+        if tries > 0:
+            moment = moment_of(L[:n], np.ones(n), mode)
+            precision = precision_of(moment, mode, prior, n, 1.0)
+            proposal = proposal_at(mode, precision, prior, n, blocks, powers)
+        layout = Layout(
+            mode, blocks, weights, np.empty((0, K)), none, none, np.zeros(K + 1, np.int64),
+            np.zeros(K), np.empty((0, K)), none,
+        )  # fmt: skip
+        kept = ends[v + 1] - ends[v]
+        own, counted, more = sweep(
+            layout, prior, mode, states[v], discard, kept, thinning, proposal, tries
+        )
+        draws[ends[v] : ends[v + 1]] = own
+        batch[ends[v] : ends[v + 1]] = counted
+        accepted += more
+    return accepted
+
+
+@njit(nogil=True, cache=True)
+def _block_weights(n: int) -> tuple[FloatArray, FloatArray]:
+    """Return what items count in allocations and in likelihoods, in blocks.
+
+    What fills up the last block counts nothing, and has likelihood 1, so it may weigh 1.
+    """
+    n_blocks = (n + BLOCK - 1) // BLOCK
+    weights = np.zeros((n_blocks, BLOCK))
+    for i in range(n):
+        weights[i // BLOCK, i % BLOCK] = 1.0
+    return weights, np.ones((n_blocks, BLOCK))
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _likelihoods(logs: FloatArray, rows: IntArray, L: FloatArray, blocks: FloatArray) -> None:
+    """Write the likelihoods of the items, each scaled to maximum 1, in rows and in blocks."""
+    K = logs.shape[1]
+    for i in range(len(rows)):
+        peak = -np.inf
+        for k in range(K):
+            peak = max(peak, logs[rows[i], k])
+        for k in range(K):
+            L[i, k] = np.exp(logs[rows[i], k] - peak)
+            blocks[i // BLOCK, k, i % BLOCK] = L[i, k]

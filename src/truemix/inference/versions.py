@@ -1,0 +1,225 @@
+"""Draws of a mix when there are several versions of the matrix, each as plausible as the others.
+
+Densities estimated from few references are uncertain, and so is a classifier trained on them. A
+set of versions (reweighted references, models of several folds) stands for that uncertainty, and
+what is known about the mix is then the mixture of the versions' posteriors: never their product,
+which would count every item once per version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truemix._threads import for_each_block, n_threads, row_blocks
+from truemix._typing import FloatArray, IntArray, Seed
+from truemix.exceptions import InputError
+from truemix.inference._checks import check_matrix, check_rows
+from truemix.inference.many import check_bags, draw_bags, seeds_of_bags
+from truemix.inference.sampling import MixtureSample, check_settings
+
+if TYPE_CHECKING:
+    from truemix.inference._plan import Settings
+    from truemix.inference._version_run import VersionRun
+
+# Sweeps to discard in each version, unless they forget slowly: chains start at their modes.
+WARMUP = 5
+# Independent versions that must stand behind the draws, as a share of their number.
+PROMISED = 0.4
+
+
+def sample_versions(
+    log_likelihoods: npt.ArrayLike,
+    bags: Sequence[npt.ArrayLike],
+    *,
+    prior: npt.ArrayLike = 1.0,
+    temperature: float = 1.0,
+    draws: int = 1000,
+    warmup: int = 500,
+    sampler: str = "auto",
+    random_state: Seed | Sequence[Seed] = None,
+) -> list[MixtureSample]:
+    """Draw from the mixture of the posteriors under several versions of the matrix.
+
+    Parameters
+    ----------
+    log_likelihoods : array-like of shape (V, n, K)
+        Versions of the matrix that :func:`truemix.inference.sample_mixtures` takes.
+    bags : sequence of integer arrays
+        For each bag, the rows of the pool in it; rows may repeat.
+    prior, temperature, draws, warmup, sampler, random_state
+        As for :func:`truemix.inference.sample_mixtures`. The draws are spread evenly over the
+        versions, in their order; if there are fewer draws than versions, the first ones are used.
+
+    Returns
+    -------
+    list of MixtureSample
+        One per bag, with these diagnostics more: ``versions``, their number;
+        ``between_variance`` and ``within_variance`` (K,), how much of the variance of each
+        share lies between the versions and how much within them; ``mcse`` (K,), the Monte Carlo
+        standard error of the mean of the draws.
+
+    Examples
+    --------
+    Forty items, and two versions that disagree about a quarter of them:
+
+    >>> import numpy as np
+    >>> from truemix.inference import sample_versions
+    >>> sure = np.repeat([[0.0, -20.0], [-20.0, 0.0]], 20, axis=0)
+    >>> other = np.repeat([[0.0, -20.0], [-20.0, 0.0]], [30, 10], axis=0)
+    >>> sample, = sample_versions([sure, other], [np.arange(40)], random_state=0)
+    >>> sample.batch[[0, -1]]
+    array([[0.5 , 0.5 ],
+           [0.75, 0.25]])
+    >>> sample.diagnostics["versions"]
+    2
+    """
+    versions = np.asarray(log_likelihoods)
+    if versions.ndim != 3 or not versions.size:
+        raise InputError(
+            f"log_likelihoods has shape {versions.shape}; expected (versions, items, classes), "
+            "with at least one of each."
+        )
+    settings = check_settings(versions.shape[2], prior, temperature, draws, warmup, sampler)
+    seeds = seeds_of_bags(random_state, len(bags))
+    return sample_blocks([versions], len(versions), bags, settings, seeds)
+
+
+def sample_blocks(
+    blocks: Iterable[FloatArray],
+    n_versions: int,
+    bags: Sequence[npt.ArrayLike],
+    settings: Settings,
+    seeds: list[np.random.SeedSequence],
+) -> list[MixtureSample]:
+    """Draw as :func:`sample_versions` does, from versions that come in blocks ``(v, n, K)``."""
+    n_versions = min(n_versions, settings.draws)
+    runs: list[VersionRun] = []
+    at = 0
+    for block in blocks:
+        rows = check_bags(bags, block.shape[1])
+        if n_versions == 1:
+            # The plain case, with the very draws it would have by itself.
+            return draw_bags(check_matrix(block[0]), rows, settings, seeds)
+        known = _check_versions(block[: n_versions - at], rows)
+        if at == 0:
+            runs = _plan_runs(known[0], rows, n_versions, settings, seeds)
+        _extend(runs, known, at)
+        at += len(known)
+    return [_mixture(run) for run in runs]
+
+
+def _check_versions(block: FloatArray, rows: list[IntArray]) -> FloatArray:
+    used = np.zeros(block.shape[1])
+    used[np.concatenate(rows)] = 1.0
+    for matrix in block:
+        check_rows(check_matrix(matrix), used)
+    return np.ascontiguousarray(block, dtype=np.float64)
+
+
+def _plan_runs(
+    first: FloatArray,
+    rows: list[IntArray],
+    n_versions: int,
+    settings: Settings,
+    seeds: list[np.random.SeedSequence],
+) -> list[VersionRun]:
+    from truemix.inference._version_run import VersionRun
+
+    ends = np.linspace(0, settings.draws, n_versions + 1).astype(np.intp)
+    # Every version runs for this long; a long warm-up for each would be most of the work.
+    each = settings._replace(draws=int(np.diff(ends).max()), warmup=min(settings.warmup, WARMUP))
+    return [VersionRun(first, *bag, ends, each) for bag in zip(rows, seeds, strict=True)]
+
+
+def _extend(runs: list[VersionRun], versions: FloatArray, first: int) -> None:
+    """Run these versions for every bag, on all cores; results do not depend on how many."""
+    chunk = max(1, -(-len(versions) * len(runs) // n_threads()))
+    jobs = [
+        (run, block)
+        for run in runs
+        for block in row_blocks(len(versions), min(chunk, len(versions)))
+    ]
+
+    def work(rows: slice) -> None:
+        for run, block in jobs[rows]:
+            run.extend(versions[block], first + block.start)
+
+    for_each_block(work, len(jobs), 1)
+
+
+def mix_samples(samples: list[MixtureSample]) -> MixtureSample:
+    """Return the draws of several versions as one sample; that of a single one as it is."""
+    if len(samples) == 1:
+        return samples[0]
+    every = [sample.diagnostics for sample in samples]
+    return _with_diagnostics(
+        np.concatenate([sample.draws for sample in samples]),
+        np.concatenate([sample.batch for sample in samples]),
+        np.cumsum([0, *(len(sample.draws) for sample in samples)]),
+        {
+            "sampler": every[0]["sampler"],
+            "reason": every[0]["reason"],
+            "divergences": sum(each["divergences"] for each in every),
+            "acceptance": float(np.mean([each["acceptance"] for each in every])),
+            "thinning": max(each["thinning"] for each in every),
+            "steps": sum(each["steps"] for each in every),
+        },
+        sorted({sentence for each in every for sentence in each["failed"]}),
+    )
+
+
+def _mixture(run: VersionRun) -> MixtureSample:
+    return _with_diagnostics(run.draws, run.batch, run.ends, run.statistics(), run.failed)
+
+
+def _with_diagnostics(
+    draws: FloatArray, batch: FloatArray, ends: IntArray, known: dict[str, Any], failed: list[str]
+) -> MixtureSample:
+    """Add what only all versions together can tell."""
+    diagnostics = {
+        "sampler": known["sampler"],
+        "reason": known["reason"],
+        **_worth(draws),
+        **{name: known[name] for name in ("divergences", "acceptance", "thinning", "steps")},
+        **_variances(draws, ends),
+    }
+    ess, wanted = diagnostics["ess"], PROMISED * diagnostics["versions"]
+    if ess is not None and ess < wanted:
+        failed = [
+            f"The effective sample size is {ess:.0f} for {diagnostics['versions']} versions of "
+            f"the evidence, below {wanted:.0f}; intervals are noisier than the number of draws "
+            "suggests.",
+            *failed,
+        ]
+    return MixtureSample(draws, batch, {**diagnostics, "failed": failed})
+
+
+def _worth(draws: FloatArray) -> dict[str, float | None]:
+    from truemix.inference._diagnostics import FEWEST_DRAWS, effective_sizes
+
+    if len(draws) < FEWEST_DRAWS:
+        return {"ess": None, "rhat": None}
+    # Draws of one version follow each other, so what they have in common counts as correlation.
+    ess, rhat = effective_sizes(draws)
+    return {"ess": float(ess.min()), "rhat": float(rhat.max())}
+
+
+def _variances(draws: FloatArray, ends: IntArray) -> dict[str, Any]:
+    """Return how much the versions differ, and how far their mean may be off."""
+    sizes = np.diff(ends)[:, None]
+    means = np.add.reduceat(draws, ends[:-1]) / sizes
+    deviations = draws - np.repeat(means, sizes.ravel(), axis=0)
+    within = (deviations**2).sum(axis=0) / max(int((sizes - 1).sum()), 1)
+    observed = means.var(axis=0, ddof=1)
+    # The mean of few draws varies by itself; only what exceeds that lies between the versions.
+    between = np.maximum(observed - within * np.mean(1.0 / sizes), 0.0)
+    return {
+        "versions": len(sizes),
+        "between_variance": between,
+        "within_variance": within,
+        "mcse": np.sqrt(observed / len(sizes)),
+    }

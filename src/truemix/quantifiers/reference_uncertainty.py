@@ -1,0 +1,80 @@
+"""Densities are only as certain as the references tell: reweight these, and see what changes.
+
+The Bayesian bootstrap gives each reference item a random weight, Dirichlet(1, ..., 1) within its
+class. Each set of weights makes another, equally plausible version of the class densities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from truemix._typing import FloatArray, IntArray
+
+# Versions of the densities that a posterior is spread over, and the fewest for huge batches.
+VERSIONS = 100
+FEWEST_VERSIONS = 24
+# Versions held at once; beyond that they are made a few at a time, in at most so many passes.
+VERSIONS_BYTES = 256 << 20
+MOST_PASSES = 8
+# Keeps these random numbers apart from the sampler's, which has the same seed.
+_STREAM = 7
+
+
+def reference_weights(n_references: int, versions: IntArray, seed: int | None) -> FloatArray:
+    """Return a weight for each reference in each version, ``(len(versions), n_references)``.
+
+    Only ratios within a class matter, and exponential numbers have those of a Dirichlet(1, ..., 1)
+    vector. A version has the same weights whichever versions are asked for with it.
+
+    Examples
+    --------
+    >>> both = reference_weights(3, np.array([4, 9]), seed=0)
+    >>> bool((both[1] == reference_weights(3, np.array([9]), seed=0)).all())
+    True
+    """
+    weights = np.empty((len(versions), n_references))
+    for row, version in zip(weights, versions.tolist(), strict=True):
+        source = np.random.SeedSequence(seed, spawn_key=(_STREAM, version))
+        np.random.default_rng(source).standard_exponential(out=row)
+    return weights
+
+
+def number_of_versions(n_items: int, n_classes: int) -> int:
+    """Return how many versions a batch of this size can afford.
+
+    Examples
+    --------
+    >>> number_of_versions(1000, 10), number_of_versions(1_000_000, 10)
+    (100, 26)
+    """
+    affordable = MOST_PASSES * VERSIONS_BYTES // (8 * n_items * n_classes)
+    return int(min(VERSIONS, max(FEWEST_VERSIONS, affordable)))
+
+
+def versions_at_once(n_items: int, n_classes: int) -> int:
+    """Return how many versions of a batch of this size may be held at once."""
+    return int(max(1, VERSIONS_BYTES // (8 * n_items * n_classes)))
+
+
+def bags_at_once(bags: list[IntArray], n_classes: int) -> Iterator[list[IntArray]]:
+    """Yield bags in turn, as many as may be held at once in all versions, but at least one.
+
+    Examples
+    --------
+    >>> bags = [np.arange(n) for n in (200_000, 3, 4)]
+    >>> [len(block) for block in bags_at_once(bags, n_classes=2)]
+    [1, 2]
+    """
+    most = VERSIONS_BYTES // (8 * VERSIONS * n_classes)
+    block: list[IntArray] = []
+    held = 0
+    for rows in bags:
+        if block and held + len(rows) > most:
+            yield block
+            block, held = [], 0
+        block.append(rows)
+        held += len(rows)
+    if block:
+        yield block
