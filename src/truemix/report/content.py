@@ -1,0 +1,183 @@
+"""What goes on the page: which classes and groups are shown, and what is said of the others."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from truemix.report.charts.density import Density, density
+from truemix.report.charts.forest import Forest, Strip, forest, middle_half
+from truemix.report.charts.ternary import Ternary, ternary
+from truemix.report.words import percent, subject
+
+# Up to here classes stay in their own order, which may mean something; beyond, the largest first.
+MOST_IN_ORDER = 12
+# Rows of a table that are seen without opening it.
+MOST_ROWS = 30
+MOST_DENSITIES = 12
+# Rows with a picture in them that keep the page small.
+MOST_STRIPS = 1000
+_FEW = 1e-12
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table with a picture: a class, or a group."""
+
+    name: Any
+    n_items: int | None
+    entry: dict[str, Any]
+    strip: Strip
+
+
+@dataclass(frozen=True)
+class MixTable:
+    """Rows that are seen, rows that are folded away, and what is said of rows left out."""
+
+    picture: Forest
+    rows: list[Row]
+    folded: list[Row]
+    digits: int
+    has_interval: bool
+    has_rose: bool
+    about: str
+
+
+def mix_table(group: dict[str, Any], *, ordered: bool) -> MixTable:
+    """Return the table of one group: a row per class."""
+    classes = group["classes"]
+    order = list(range(len(classes)))
+    about = ""
+    if len(classes) > MOST_IN_ORDER:
+        order.sort(key=lambda k: -classes[k]["share"])
+        about = f"The {len(classes)} classes are sorted by their estimated share."
+    left_out = order[MOST_STRIPS:]
+    if left_out:
+        rest = percent(sum(classes[k]["share"] for k in left_out))
+        about += f" The smallest {len(left_out):,}, together {rest}, are left out."
+    order = order[:MOST_STRIPS]
+    middles = middle_half(group)
+    entries = [classes[k] for k in order]
+    picture = forest(entries, [middles[k] for k in order])
+    rows = [
+        Row(entry["class"], None, entry, strip)
+        for entry, strip in zip(entries, picture.strips, strict=True)
+    ]
+    return _table(picture, rows, has_rose=ordered, about=about)
+
+
+def group_table(groups: Sequence[dict[str, Any]], number: int, most: int) -> MixTable:
+    """Return the table of one class: a row per group."""
+    shown = list(groups)
+    about = ""
+    if len(shown) > most:
+        shown.sort(key=lambda group: -group["classes"][number]["share"])
+        about = f"Shown are the {most} of {len(shown):,} groups with the largest share."
+        shown = shown[:most]
+    entries = [group["classes"][number] for group in shown]
+    picture = forest(entries, [middle_half(group)[number] for group in shown])
+    rows = [
+        Row(group["group"], group["n_items"], entry, strip)
+        for group, entry, strip in zip(shown, entries, picture.strips, strict=True)
+    ]
+    return _table(picture, rows, has_rose=False, about=about)
+
+
+def _table(picture: Forest, rows: list[Row], *, has_rose: bool, about: str) -> MixTable:
+    entries = [row.entry for row in rows]
+    # A last few rows are not worth folding.
+    seen = MOST_ROWS if len(rows) > MOST_ROWS + 5 else len(rows)
+    return MixTable(
+        picture=picture,
+        rows=rows[:seen],
+        folded=rows[seen:],
+        digits=digits_for(entries),
+        has_interval=any(entry["lower"] is not None for entry in entries),
+        has_rose=has_rose and any(entry["rose"] is not None for entry in entries),
+        about=about,
+    )
+
+
+def digits_for(entries: Sequence[dict[str, Any]]) -> int:
+    """Return how many decimals of percentages to show: more if intervals are very narrow.
+
+    Examples
+    --------
+    >>> digits_for([{"lower": 0.3, "upper": 0.4}]), digits_for([{"lower": 0.3, "upper": 0.3003}])
+    (1, 3)
+    """
+    widths = sorted(e["upper"] - e["lower"] for e in entries if e["lower"] is not None)
+    widths = [width for width in widths if width > _FEW]
+    if not widths:
+        return 1
+    return min(3, max(1, math.ceil(math.log10(0.04 / widths[len(widths) // 2]) - 1e-9)))
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """The pictures of the posterior of one group."""
+
+    densities: list[tuple[dict[str, Any], Density]]
+    triangle: Ternary | None
+    about: str
+
+
+def posterior(group: dict[str, Any]) -> Posterior | None:
+    """Return the pictures of the posterior, or None for a point estimate."""
+    shape, classes = group["quantiles"], group["classes"]
+    if shape is None:
+        return None
+    numbers, about = list(range(len(classes))), ""
+    if len(classes) == 2:
+        # The other one is its mirror image.
+        numbers = [classes.index(subject(classes))]
+    elif len(classes) > MOST_DENSITIES:
+        numbers.sort(key=lambda k: -classes[k]["share"])
+        numbers = numbers[:MOST_DENSITIES]
+        about = f"Shown are the {MOST_DENSITIES} largest of {len(classes)} classes."
+    densities = [
+        (classes[k], density(classes[k], shape["levels"], shape["values"][k], group["n_items"]))
+        for k in numbers
+    ]
+    draws = shape.get("draws")
+    triangle = ternary(classes, draws) if draws and len(classes) == 3 else None
+    return Posterior(densities, triangle, about)
+
+
+def settings_rows(settings: dict[str, Any]) -> list[tuple[str, str, list[dict[str, Any]]]]:
+    """Return settings as name, text and, where it is a list of records, the records.
+
+    Examples
+    --------
+    >>> settings_rows({"prior": 1.0, "quantifier": {"cv": 5}, "tried": [{"a": 1}, {"a": 2}]})
+    [('prior', '1.0', []), ('quantifier: cv', '5', []), ('tried', '', [{'a': 1}, {'a': 2}])]
+    """
+    rows: list[tuple[str, str, list[dict[str, Any]]]] = []
+    for name, value in settings.items():
+        if isinstance(value, dict) and value:
+            rows += [
+                (f"{name}: {inner}", text, table) for inner, text, table in settings_rows(value)
+            ]
+        elif _is_records(value):
+            rows.append((name, "", value))
+        else:
+            rows.append((name, shown_value(value), []))
+    return rows
+
+
+def shown_value(value: Any) -> str:
+    """Return a setting as text: what is text as it is, anything else as JSON."""
+    if value is None:
+        return "none"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _is_records(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(item, dict) and item.keys() == value[0].keys() for item in value)
+    )

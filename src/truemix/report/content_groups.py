@@ -1,0 +1,166 @@
+"""What goes on the page for many groups: panels over time or tables side by side, and checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from truemix.report.charts.timeline import Timeline, timeline
+from truemix.report.content import MOST_STRIPS, MixTable, digits_for, group_table
+from truemix.report.words import percent, subject
+
+# Panels, and groups in them, that keep the page readable and small.
+MOST_PANELS = 30
+FEWER_PANELS = 12
+MANY_GROUPS = 500
+MOST_GROUPS = 1000
+# Rows of numbers, over all classes.
+MOST_ROWS = 6000
+# Tables side by side that are seen without opening them.
+_OPEN_ROWS = 60
+_MOST_CHECKS = 200
+_MOST_FAILURES = 12
+# Diagnostics that fit a column: what they are called there.
+_CHECKS = {
+    "ess": "Effective draws",
+    "rhat": "R-hat",
+    "divergences": "Divergences",
+    "gap": "Duality gap",
+    "iterations": "Iterations",
+    "residual": "Residual",
+    "condition": "Condition",
+}
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The numbers behind one panel."""
+
+    number: int
+    rows: list[tuple[dict[str, Any], dict[str, Any]]]
+    digits: int
+
+
+@dataclass(frozen=True)
+class OverTime:
+    """Panels, their numbers, and what is said of classes and groups that are left out."""
+
+    picture: Timeline
+    groups: list[dict[str, Any]]
+    numbers: list[Numbers]
+    has_interval: bool
+    has_rose: bool
+    about: list[str]
+
+
+def over_time(groups: Sequence[dict[str, Any]]) -> OverTime:
+    """Return the panels of groups that follow each other."""
+    about = []
+    drawn = list(groups[-MOST_GROUPS:])
+    if len(drawn) < len(groups):
+        about.append(f"Drawn are the last {MOST_GROUPS:,} of {len(groups):,} groups.")
+    shown, left_out = _classes_shown(drawn)
+    about += left_out
+    per_class = max(2, MOST_ROWS // len(shown))
+    tabled = list(groups[-per_class:])
+    if len(tabled) < len(groups):
+        about.append(
+            f"The tables hold the last {len(tabled):,} of {len(groups):,} groups; all of them are "
+            "in the CSV and JSON output."
+        )
+    numbers = [
+        Numbers(k, rows, digits_for([entry for _, entry in rows]))
+        for k in shown
+        for rows in [[(group, group["classes"][k]) for group in tabled]]
+    ]
+    entries = [entry for part in numbers for _, entry in part.rows]
+    return OverTime(
+        picture=timeline(drawn, shown),
+        groups=drawn,
+        numbers=numbers,
+        has_interval=any(entry["lower"] is not None for entry in entries),
+        has_rose=any(entry["rose"] is not None for entry in entries),
+        about=about,
+    )
+
+
+def _classes_shown(groups: Sequence[dict[str, Any]]) -> tuple[list[int], list[str]]:
+    """Return which classes get a panel, and what is said of the others."""
+    classes = groups[-1]["classes"]
+    K = len(classes)
+    if K == 2:
+        main = classes.index(subject(classes))
+        return [main], []
+    most = MOST_PANELS if len(groups) <= MANY_GROUPS else FEWER_PANELS
+    if most >= K:
+        return list(range(K)), []
+    peaks = [max(group["classes"][k]["share"] for group in groups) for k in range(K)]
+    order = sorted(range(K), key=lambda k: -peaks[k])
+    highest = percent(peaks[order[most]])
+    return order[:most], [
+        f"Shown are the {most} classes with the largest share in any group; the other "
+        f"{K - most} never exceed {highest}."
+    ]
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Tables of groups that have no order, one per class, the class that differs most first."""
+
+    tables: list[tuple[int, MixTable]]
+    n_open: int
+    about: list[str]
+
+
+def side_by_side(groups: Sequence[dict[str, Any]]) -> SideBySide:
+    """Return the tables of groups without an order."""
+    classes = groups[-1]["classes"]
+    K = len(classes)
+
+    def differs(k: int) -> float:
+        shares = [group["classes"][k]["share"] for group in groups]
+        return float(max(shares) - min(shares))
+
+    order = [classes.index(subject(classes))] if K == 2 else sorted(range(K), key=differs)[::-1]
+    most = max(1, MOST_STRIPS // min(len(groups), MOST_STRIPS))
+    about = []
+    if len(order) > most:
+        about.append(f"Shown are the {most} of {K} classes that differ most between groups.")
+        order = order[:most]
+    tables = [(k, group_table(groups, k, MOST_STRIPS)) for k in order]
+    n_open = max(1, _OPEN_ROWS // min(len(groups), _OPEN_ROWS))
+    return SideBySide(tables, n_open, about)
+
+
+@dataclass(frozen=True)
+class Checks:
+    """What failed and where, what the last group's diagnostics mean, and all of them as numbers."""
+
+    failed: list[tuple[Any, list[str]]]
+    more_failed: int
+    notes: list[str]
+    header: list[str]
+    rows: list[tuple[dict[str, Any], list[Any]]]
+    about: str
+
+
+def checks(groups: Sequence[dict[str, Any]]) -> Checks:
+    """Return what is said of the diagnostics."""
+    failed = [(group["group"], group["failed"]) for group in groups if group["failed"]]
+    names = [name for name in _CHECKS if any(name in group["diagnostics"] for group in groups)]
+    rows, about = [], ""
+    if len(groups) > 1 and names:
+        # Those that failed first: they are what one looks for.
+        ordered = sorted(groups, key=lambda group: not group["failed"])[:_MOST_CHECKS]
+        rows = [(group, [group["diagnostics"].get(name) for name in names]) for group in ordered]
+        if len(groups) > _MOST_CHECKS:
+            about = f"The first {_MOST_CHECKS} of {len(groups):,} groups, those that failed first."
+    return Checks(
+        failed=failed[:_MOST_FAILURES],
+        more_failed=max(0, len(failed) - _MOST_FAILURES),
+        notes=groups[-1]["notes"],
+        header=[_CHECKS[name] for name in names],
+        rows=rows,
+        about=about,
+    )

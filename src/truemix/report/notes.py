@@ -1,0 +1,171 @@
+"""Diagnostics in plain words: what was checked, and what it means for the numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from truemix._typing import FloatArray
+from truemix.estimates.text import shown_name
+from truemix.report.words import percent
+
+if TYPE_CHECKING:
+    from truemix.estimates import Estimate
+
+_SAMPLERS = {"gibbs": "Gibbs sampling", "nuts": "the No-U-Turn sampler", "exact": "exact sampling"}
+_MOST_NAMES = 5
+
+
+def notes_of(estimate: Estimate) -> list[str]:
+    """Return a sentence for each diagnostic that has something to say.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        Diagnostics that are not known here are left to the table of all of them.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from truemix import Estimate
+    >>> half = np.array([0.5, 0.5])
+    >>> found = {"converged": True, "gap": 2e-9, "iterations": 7}
+    >>> notes_of(Estimate(np.array(["a", "b"]), half, half, half, 10, "KDEy", {}, found))
+    ['The best mix was found in 7 steps, to within 2e-09 of the optimum (duality gap of the mean
+    log-likelihood).']
+    """
+    parts = (_about_draws, _about_halves, _about_divergences, _about_optimum, _about_confusion)
+    sentences = [sentence for part in parts for sentence in part(estimate)]
+    sentences += _about_reference(estimate) + _about_prior(estimate)
+    if not sentences and not estimate.warnings():
+        return ["No solver or sampler was needed, so there is nothing that could have gone wrong."]
+    return sentences
+
+
+def _about_draws(estimate: Estimate) -> list[str]:
+    draws, found = estimate.draws, estimate.diagnostics
+    if draws is None:
+        return []
+    if found.get("sampler") == "bootstrap":
+        return [
+            f"{len(draws):,} resampled batches; the intervals cover which items happen to be in "
+            "the batch, not errors of the model."
+        ]
+    how = _SAMPLERS.get(str(found.get("sampler")))
+    by = f" by {how}" if how else ""
+    ess = _number(found.get("ess"))
+    if ess is None:
+        worth = "; too few to tell how much they are worth" if "ess" in found else ""
+        return [f"{len(draws):,} draws{by}{worth}."]
+    # Twice the standard error of the mean, in percentage points.
+    error = 200.0 * _standard_error(draws, ess, found.get("mcse"))
+    return [
+        f"{len(draws):,} draws{by}, worth {ess:,.0f} independent ones: the chance in them moves no "
+        f"share by more than about {_one_digit(error)} percentage points."
+    ]
+
+
+def _standard_error(draws: FloatArray, ess: float, known: Any) -> float:
+    """Return the largest Monte Carlo error of a share: as the sampler says, or from its ESS."""
+    errors = [_number(error) for error in known] if isinstance(known, Iterable) else []
+    finite = [error for error in errors if error is not None]
+    return max(finite) if finite else float(draws.std(axis=0).max()) / math.sqrt(max(ess, 1.0))
+
+
+def _about_reference(estimate: Estimate) -> list[str]:
+    """Say how much of the uncertainty is due to the references being few."""
+    found = estimate.diagnostics
+    versions = _number(found.get("versions"))
+    try:
+        between, within = (float(sum(found[f"{part}_variance"])) for part in ("between", "within"))
+    except (KeyError, TypeError, ValueError):
+        return []
+    total = between + within
+    if versions is None or not 0.0 < total < math.inf:
+        return []
+    return [
+        f"The reference was reweighted {versions:.0f} times to see what depends on it: "
+        f"{percent(between / total, 0)} of the uncertainty (variance) comes from the reference "
+        "being limited, the rest from the batch."
+    ]
+
+
+def _about_halves(estimate: Estimate) -> list[str]:
+    rhat = _number(estimate.diagnostics.get("rhat"))
+    if rhat is None or any("R-hat" in sentence for sentence in estimate.warnings()):
+        return []
+    return [
+        f"The first and the second half of the draws agree (R-hat {rhat:.3f}; 1 is perfect "
+        "agreement)."
+    ]
+
+
+def _about_divergences(estimate: Estimate) -> list[str]:
+    found = estimate.diagnostics
+    count = _number(found.get("divergences"))
+    if found.get("sampler") != "nuts" or count is None:
+        return []
+    if count == 0:
+        return ["No trajectory of the sampler diverged: no part of the posterior was out of reach."]
+    if any("diverged" in sentence for sentence in estimate.warnings()):
+        return []
+    return [f"{count:,.0f} trajectories of the sampler diverged, too few to matter."]
+
+
+def _about_optimum(estimate: Estimate) -> list[str]:
+    found = estimate.diagnostics
+    gap, steps = _number(found.get("gap")), _number(found.get("iterations"))
+    if found.get("converged") is not True or gap is None or steps is None:
+        return []
+    return [
+        f"The best mix was found in {steps:.0f} step{'s' * (steps != 1)}, to within {gap:.0e} of "
+        "the optimum (duality gap of the mean log-likelihood)."
+    ]
+
+
+def _about_confusion(estimate: Estimate) -> list[str]:
+    found = estimate.diagnostics
+    sentences = []
+    residual, condition = _number(found.get("residual")), _number(found.get("condition"))
+    if residual is not None:
+        how = "exactly" if residual < 5e-4 else f"up to {percent(residual)}"
+        sentences.append(f"The mix explains {how} how often the classifier decides for each class.")
+    if condition is not None:
+        sentences.append(
+            f"Chance in those counts is magnified up to {condition:.1f} times in the shares "
+            "(condition number of the confusion matrix; 1 is best)."
+        )
+    never = found.get("never_predicted")
+    if isinstance(never, list) and never:
+        names = ", ".join(shown_name(label) for label in never[:_MOST_NAMES])
+        more = f" and {len(never) - _MOST_NAMES} more" if len(never) > _MOST_NAMES else ""
+        sentences.append(f"The classifier never decided for {names}{more} in the reference.")
+    return sentences
+
+
+def _about_prior(estimate: Estimate) -> list[str]:
+    prior = estimate.diagnostics.get("prior")
+    if estimate.settings.get("prior") != "mapls" or prior is None:
+        return []
+    return [f"The adaptive prior weighs as much as {float(sum(prior)):,.1f} items."]
+
+
+def _number(value: Any) -> float | None:
+    """Return a finite number, or None for anything else a diagnostic may hold."""
+    if isinstance(value, bool) or not hasattr(value, "__float__"):
+        return None
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def _one_digit(points: float) -> str:
+    """Return a small number of percentage points with one digit, rounded up."""
+    if points < 1e-4:
+        return "0.0001" if points > 0 else "0"
+    digits = max(0, -math.floor(math.log10(points)))
+    return f"{math.ceil(points * 10**digits - 1e-9) / 10**digits:g}"

@@ -1,0 +1,101 @@
+"""A summary as one page that needs nothing else: no script, no network, no other file."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from truemix.estimates.text import DASH, shown_name
+from truemix.report.content import mix_table, posterior, settings_rows, shown_value
+from truemix.report.content_groups import checks, over_time, side_by_side
+from truemix.report.words import chance, percent, subject
+
+_LONGEST_NAME = 80
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+# A number and its sign stay on one line.
+_NUMBER_PERCENT = re.compile(r"(?<=\d) (?=%)")
+
+
+def render_page(summary: dict[str, Any]) -> str:
+    """Return the report as HTML.
+
+    Parameters
+    ----------
+    summary : dict
+        As :func:`truemix.report.summary.summarize` returns it, or as read back from its JSON.
+
+    Returns
+    -------
+    str
+        One page, without scripts and references to anything outside of it. Everything in it that
+        comes from the data is escaped.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from truemix import Estimate
+    >>> from truemix.report.summary import summarize
+    >>> half = np.array([0.5, 0.5])
+    >>> page = render_page(summarize(Estimate(np.array(["<hr>", "c"]), half, half, half, 10, "CC")))
+    >>> "&lt;hr&gt;" in page, "<hr>" in page
+    (True, False)
+    """
+    return _environment().get_template("page.html").render(_content(summary))
+
+
+def _content(summary: dict[str, Any]) -> dict[str, Any]:
+    groups = summary["groups"]
+    several = len(groups) > 1
+    ordered = summary["ordered"]
+    # Of groups that follow each other the last is of interest; of others none more than another.
+    detail = groups[-1] if ordered or not several else None
+    return {
+        "summary": summary,
+        "classes": groups[-1]["classes"],
+        "detail": detail,
+        "before": groups[-2]["group"] if several and ordered else None,
+        "mix": None if detail is None else mix_table(detail, ordered=ordered),
+        "posterior": None if detail is None else posterior(detail),
+        "over_time": over_time(groups) if several and ordered else None,
+        "side_by_side": side_by_side(groups) if several and not ordered else None,
+        "checks": checks(groups),
+        "settings": settings_rows(summary["settings"]),
+        "main": subject(groups[-1]["classes"]),
+        "confidence": "confidence" if summary["method"] == "Bootstrap" else "probability",
+    }
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("truemix.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        percent=lambda share, digits=1: percent(share, digits).replace(" ", _NO_BREAK),
+        number=lambda share, digits=1: percent(share, digits).removesuffix(" %"),
+        level=lambda level: f"{100 * level:.6g}",
+        chance=lambda share: chance(share, less="<", more=">").replace(" ", _NO_BREAK),
+        name=lambda name, most=_LONGEST_NAME: shown_name(name, most),
+        value=shown_value,
+        check=_shown_check,
+        unbroken=_unbroken,
+    )
+    return environment
+
+
+def _unbroken(text: str) -> str:
+    return _NUMBER_PERCENT.sub(_NO_BREAK, text)
+
+
+def _shown_check(value: Any) -> str:
+    """Return a diagnostic for a table: four digits are enough."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return DASH if value is None else shown_value(value)
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

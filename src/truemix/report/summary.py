@@ -1,0 +1,220 @@
+"""What estimates say, as one dict of plain values: the JSON output, and the content of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any
+
+import numpy as np
+
+from truemix._typing import FloatArray
+from truemix._version import __version__
+from truemix.estimates import Estimate, EstimateSet
+from truemix.estimates.comparison import rose_since
+from truemix.estimates.intervals import check_level
+from truemix.exceptions import InputError
+from truemix.report.notes import notes_of
+from truemix.report.plain import in_order, plain, plain_name
+from truemix.report.words import change, group_name, headline, spread
+from truemix.validation import shown_list
+
+# Enough to draw a density from, and the ones that people ask for by name.
+LEVELS = (
+    [0.005, 0.01, 0.025, 0.05]
+    + [round(0.05 * step, 2) for step in range(2, 19)]
+    + [0.95, 0.975, 0.99, 0.995]
+)
+# Rows of quantiles (groups times classes) that stay small; beyond, only the last group has them.
+_MOST_QUANTILES = 1000
+# Draws that show in a picture of three classes.
+_DRAWS_SHOWN = 300
+_DECIMALS = 6
+
+
+def summarize(
+    estimates: Estimate | EstimateSet,
+    *,
+    level: float = 0.95,
+    reference: str | None = None,
+    n_reference: int | None = None,
+    target: str | None = None,
+    by: str | None = None,
+    command: str | None = None,
+) -> dict[str, Any]:
+    """Return everything worth showing, as plain numbers and text.
+
+    Parameters
+    ----------
+    estimates : Estimate or EstimateSet
+        The mix of a batch, or of each group of it.
+    level : float
+        Level of the intervals.
+    reference, target : str, optional
+        Names of the data; of a path the last part is kept, so that the same data give the same
+        summary wherever they are.
+    n_reference : int, optional
+        Number of reference items.
+    by : str, optional
+        Name of the column that the groups come from.
+    command : str, optional
+        The command that repeats this.
+
+    Returns
+    -------
+    dict
+        ``headline`` says it in words (``sentences``, one by one); ``groups`` holds one entry per
+        group (one with the name None without groups), with ``classes`` in the order of the
+        estimate, ``quantiles`` (and for three classes some ``draws``) of the posterior,
+        ``diagnostics``, those that ``failed`` and ``notes`` in plain words. ``ok`` is whether
+        nothing failed anywhere, ``ordered`` whether the groups follow each other. Every value is
+        one that JSON knows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from truemix import Estimate
+    >>> estimate = Estimate(
+    ...     classes=np.array(["ham", "spam"]),
+    ...     prevalence=np.array([0.7, 0.3]),
+    ...     counted=np.array([0.8, 0.2]),
+    ...     train_prevalence=np.array([0.5, 0.5]),
+    ...     n_items=100,
+    ...     method="KDEy",
+    ... )
+    >>> summary = summarize(estimate, target="data/today.csv")
+    >>> summary["headline"]
+    'About 30.0 % spam; the classifier alone would have said 20.0 %.'
+    >>> summary["target"]
+    {'name': 'today.csv', 'n_items': 100}
+    """
+    level = check_level(level)
+    named = _named(estimates)
+    last = named[-1][1]
+    many = sum(len(estimate.classes) for _, estimate in named) > _MOST_QUANTILES
+    groups = []
+    for number, (name, estimate) in enumerate(named):
+        before = named[number - 1][1] if number else None
+        shape = estimate is last or not many
+        groups.append(_group(name, estimate, before, level, quantiles=shape))
+    ordered = in_order([group["group"] for group in groups])
+    sentences = _sentences(groups, by, ordered)
+    return {
+        "truemix": __version__,
+        "method": last.method,
+        "estimand": last.estimand,
+        "level": level,
+        "interval": None if last.draws is None else "equal-tailed",
+        "reference": {"name": _file_name(reference), "n_items": plain(n_reference)},
+        "target": {"name": _file_name(target), "n_items": sum(e.n_items for _, e in named)},
+        "by": by,
+        "command": command,
+        "headline": " ".join(sentences),
+        "sentences": sentences,
+        "ok": not any(group["failed"] for group in groups),
+        "ordered": ordered,
+        "groups": groups,
+        "settings": plain(last.settings),
+    }
+
+
+def _named(estimates: Estimate | EstimateSet) -> list[tuple[Hashable, Estimate]]:
+    if isinstance(estimates, Estimate):
+        return [(None, estimates)]
+    if not isinstance(estimates, EstimateSet):
+        raise InputError(
+            f"summarize got an object of type {type(estimates).__name__!r}; expected an Estimate "
+            "or an EstimateSet, as quantify and quantify_by return them."
+        )
+    if not estimates:
+        raise InputError("The EstimateSet has no groups; at least one estimate is needed.")
+    named = list(estimates.items())
+    classes = named[0][1].classes.tolist()
+    for name, estimate in named:
+        if estimate.classes.tolist() != classes:
+            raise InputError(
+                f"Group {name!r} has the classes {shown_list(estimate.classes)}, the first group "
+                f"has {shown_list(classes)}; expected the same classes in the same order."
+            )
+    return named
+
+
+def _group(
+    name: Hashable, estimate: Estimate, before: Estimate | None, level: float, *, quantiles: bool
+) -> dict[str, Any]:
+    classes = _classes(estimate, before, level)
+    sentences = headline(classes, estimate.method, level)
+    found = {key: v for key, v in estimate.diagnostics.items() if key not in {"failed", "notes"}}
+    return {
+        "group": None if name is None else plain_name(name),
+        "n_items": int(estimate.n_items),
+        "headline": " ".join(sentences),
+        "sentences": sentences,
+        "classes": classes,
+        "quantiles": _quantiles(estimate) if quantiles else None,
+        "diagnostics": plain(found),
+        "failed": estimate.warnings(),
+        "notes": notes_of(estimate),
+    }
+
+
+def _classes(estimate: Estimate, before: Estimate | None, level: float) -> list[dict[str, Any]]:
+    missing = [None] * len(estimate.classes)
+    bounds = None if estimate.draws is None else estimate.interval(level).tolist()
+    lower, upper = zip(*bounds, strict=True) if bounds is not None else (missing, missing)
+    rose = None if before is None else rose_since(estimate, before)
+    columns = {
+        "class": [plain_name(label) for label in estimate.classes.tolist()],
+        "share": estimate.prevalence.tolist(),
+        "lower": lower,
+        "upper": upper,
+        "counted": estimate.counted.tolist(),
+        "reference": estimate.train_prevalence.tolist(),
+        "rose": missing if rose is None else rose.tolist(),
+    }
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _quantiles(estimate: Estimate) -> dict[str, Any] | None:
+    """Return the shape of the posterior: quantiles that are draws, not interpolated."""
+    if estimate.draws is None:
+        return None
+    values = np.quantile(estimate.draws, LEVELS, axis=0, method="inverted_cdf").T
+    shape: dict[str, Any] = {"levels": LEVELS, "values": _rounded(values)}
+    if len(estimate.classes) == 3:
+        step = -(-len(estimate.draws) // _DRAWS_SHOWN)
+        shape["draws"] = _rounded(estimate.draws[::step])
+    return shape
+
+
+def _rounded(values: FloatArray) -> list[list[float]]:
+    rounded: list[list[float]] = values.round(_DECIMALS).tolist()
+    return rounded
+
+
+def _sentences(groups: list[dict[str, Any]], by: str | None, ordered: bool) -> list[str]:
+    """Return the answer in words: of groups the last one, and what changed since the one before."""
+    last = groups[-1]
+    first, *more = last["sentences"]
+    if last["group"] is None:
+        return [first, *more]
+    name = group_name(last["group"], by)
+    if len(groups) == 1:
+        return [f"For {name}: {_small(first)}", *more]
+    if not ordered:
+        return [spread(groups, by)]
+    before = groups[-2]
+    since = change(last["classes"], before["classes"], group_name(before["group"], by))
+    return [f"For {name}, the last of {len(groups)}: {_small(first)}", *more, since]
+
+
+def _small(sentence: str) -> str:
+    """Return a sentence as it goes on after a colon."""
+    return sentence[0].lower() + sentence[1:]
+
+
+def _file_name(name: str | None) -> str | None:
+    """Return the last part of a path, whichever system it is from."""
+    if name is None:
+        return None
+    return PurePosixPath(PureWindowsPath(name).name).name or name

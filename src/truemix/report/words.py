@@ -1,0 +1,230 @@
+"""The answer in words: from the plain values of a summary to sentences."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+from truemix.estimates.text import shown_name
+
+# A change is called sure from here on.
+SURE = 0.9
+_LEFT_TO_RIGHT_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
+
+
+def headline(classes: Sequence[dict[str, Any]], method: str, level: float) -> list[str]:
+    """Return the estimate of one batch in one or two sentences, the main one first.
+
+    Parameters
+    ----------
+    classes : list of dict
+        As in a summary: ``class``, ``share``, ``lower``, ``upper``, ``counted``.
+    method : str
+        Name of the quantifier.
+    level : float
+        Level of the intervals.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> spam = {"class": "spam", "share": 0.31, "lower": 0.28, "upper": 0.34, "counted": 0.22}
+    >>> ham = {"class": "ham", "share": 0.69, "lower": 0.66, "upper": 0.72, "counted": 0.78}
+    >>> headline([ham, spam], "BayesianKDEy", 0.95)
+    ['About 31 % spam, between 28 % and 34 % with 95 % probability; the classifier alone would have
+    said 22 %.']
+    """
+    main = subject(classes)
+    largest = f", the largest of {len(classes)} classes" if len(classes) > 2 else ""
+    text = f"About {_of(main, _digits(main))}{largest}{_between(main, method, level)}"
+    if method == "CC":
+        return [f"{text}; these are the classifier's own counts, not corrected."]
+    text += f"; the classifier alone would have said {_counted(main)}."
+    return [text, *(_furthest_off(classes, main) if len(classes) > 2 else [])]
+
+
+def change(now: Sequence[dict[str, Any]], before: Sequence[dict[str, Any]], name: str) -> str:
+    """Return what changed most surely since the group ``name`` that came before.
+
+    Examples
+    --------
+    >>> old = [{"class": "a", "share": 0.3}, {"class": "b", "share": 0.7}]
+    >>> new = [{"class": "a", "share": 0.2, "rose": 0.01, "lower": 0.18, "upper": 0.22},
+    ...        {"class": "b", "share": 0.8, "rose": 0.99, "lower": 0.78, "upper": 0.82}]
+    >>> change(new, old, "week 7")
+    'Since week 7, b has risen from 70 % to 80 % (99.0 % sure).'
+    """
+    moved = [(entry, entry["share"] - old["share"]) for entry, old in zip(now, before, strict=True)]
+    if len(now) == 2:
+        moved = [pair for pair in moved if pair[0] is subject(now)]
+    if any(entry.get("rose") is None for entry, _ in moved):
+        return _largest_step(moved, name, alone=len(now) == 2)
+    # The probability is about the source, the step about these items: they may disagree a little.
+    agreeing = [pair for pair in moved if (pair[1] > 0) == (pair[0]["rose"] > 0.5)]
+    which = f"The share of {_name(moved[0][0])} has not" if len(now) == 2 else "No share has"
+    lead = f"{which} surely changed since {name}"
+    if not agreeing:
+        return f"{lead}."
+    # Draws cannot tell 0.9995 from 1: among what is as good as certain, the largest step.
+    entry, step = max(agreeing, key=lambda pair: (round(_sureness(pair[0]), 3), abs(pair[1])))
+    sure, steps = chance(_sureness(entry)), _steps(entry, step)
+    if _sureness(entry) >= SURE:
+        return f"Since {name}, {_name(entry)} has {steps} ({sure} sure)."
+    who = "it" if len(now) == 2 else _name(entry)
+    return f"{lead}; with {sure} probability {who} has {steps}."
+
+
+def _largest_step(moved: list[tuple[dict[str, Any], float]], name: str, *, alone: bool) -> str:
+    """Return the largest of changes whose probability is not known."""
+    entry, step = max(moved, key=lambda pair: abs(pair[1]))
+    if abs(step) < 0.0005:
+        return f"Nothing has changed since {name}."
+    most = "" if alone else " changed most: it"
+    return f"Since {name}, {_name(entry)}{most} has {_steps(entry, step)}."
+
+
+def _steps(entry: dict[str, Any], step: float) -> str:
+    """Return a change in words: ``risen from 20 % to 30 %``."""
+    digits = max(_digits(entry), 1 if abs(step) < 0.02 else 0)
+    old, new = percent(entry["share"] - step, digits), percent(entry["share"], digits)
+    return f"{'risen' if step > 0 else 'fallen'} from {old} to {new}"
+
+
+def spread(groups: Sequence[dict[str, Any]], by: str | None) -> str:
+    """Return how far groups that have no order lie apart: the class that differs most.
+
+    Examples
+    --------
+    >>> groups = [{"group": "east", "classes": [{"class": "a", "share": 0.1}]},
+    ...           {"group": "west", "classes": [{"class": "a", "share": 0.3}]}]
+    >>> spread(groups, "region")
+    'Across 2 groups, a lies between 10.0 % (region east) and 30.0 % (region west).'
+    """
+    columns = list(zip(*(group["classes"] for group in groups), strict=True))
+    column = columns[-1]
+    if len(columns) > 2:
+        column = max(columns, key=lambda c: max(map(_share, c)) - min(map(_share, c)))
+    low, high = min(column, key=_share), max(column, key=_share)
+    where = [group_name(groups[column.index(end)]["group"], by) for end in (low, high)]
+    digits = max(_digits(low), _digits(high))
+    return (
+        f"Across {len(groups)} groups, {_name(high)} lies between {percent(low['share'], digits)} "
+        f"({where[0]}) and {percent(high['share'], digits)} ({where[1]})."
+    )
+
+
+def subject(classes: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the class to speak of: of two the second (spam, True, 1), else the largest."""
+    return classes[1] if len(classes) == 2 else max(classes, key=_share)
+
+
+def group_name(group: Any, by: str | None) -> str:
+    """Return a group as a sentence names it: ``week 12``."""
+    name = isolated(shown_name(group))
+    return name if by is None else f"{isolated(shown_name(by))} {name}"
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """Return a share as a percentage."""
+    # Adding 0.0 turns the negative zero that rounding can leave into a positive one.
+    return f"{round(100 * share, digits) + 0.0:.{digits}f} %"
+
+
+def chance(probability: float, *, less: str = "less than", more: str = "more than") -> str:
+    """Return a probability from draws, which cannot tell 0 and 1 from what is very near."""
+    if probability < 0.001:
+        return f"{less} 0.1 %"
+    return f"{more} 99.9 %" if probability > 0.999 else percent(probability)
+
+
+def isolated(text: str) -> str:
+    """Keep a name that runs from right to left from turning the words and numbers around it."""
+    if any(unicodedata.bidirectional(letter) in {"R", "AL", "AN"} for letter in text):
+        return f"{_LEFT_TO_RIGHT_ISOLATE}{text}{_POP_ISOLATE}"
+    return text
+
+
+def _share(entry: dict[str, Any]) -> float:
+    return float(entry["share"])
+
+
+def _sureness(entry: dict[str, Any]) -> float:
+    """Return the probability of the likelier direction of a change."""
+    return max(float(entry["rose"]), 1.0 - float(entry["rose"]))
+
+
+def _name(entry: dict[str, Any]) -> str:
+    """Return a class as a sentence names it: words as they are, anything else set apart."""
+    name = entry["class"]
+    if not isinstance(name, str):
+        return f"class {name}"
+    shown = shown_name(name).strip()
+    if shown and all(letter.isalpha() or letter in "-_'" for letter in shown):
+        return isolated(shown)
+    return f"“{isolated(shown)}”"
+
+
+def _of(entry: dict[str, Any], digits: int) -> str:
+    between = " " if isinstance(entry["class"], str) else " of "
+    return f"{percent(entry['share'], digits)}{between}{_name(entry)}"
+
+
+def _digits(entry: dict[str, Any]) -> int:
+    """Return how many decimals of a percentage say something, given the interval's width."""
+    if entry.get("lower") is None:
+        return 1
+    # Whole percent while the interval spans four of them, one decimal while it spans four tenths.
+    width = max(entry["upper"] - entry["lower"], 1e-6)
+    by_width = math.ceil(math.log10(0.04 / width) - 1e-9)
+    too_small = 0 < entry["share"] < 0.01
+    return min(max(by_width, 1 if too_small else 0), 3)
+
+
+def _between(entry: dict[str, Any], method: str, level: float) -> str:
+    if entry["lower"] is None:
+        return ""
+    digits = _digits(entry)
+    sure = "confidence" if method == "Bootstrap" else "probability"
+    lower, upper = percent(entry["lower"], digits), percent(entry["upper"], digits)
+    if lower == upper:
+        return f", to the digits shown with {100 * level:g} % {sure}"
+    return f", between {lower} and {upper} with {100 * level:g} % {sure}"
+
+
+def _counted(entry: dict[str, Any]) -> str:
+    digits = _digits(entry)
+    counted = percent(entry["counted"], digits)
+    return "the same" if counted == percent(entry["share"], digits) else counted
+
+
+def _excess(entry: dict[str, Any]) -> float:
+    """Return how far the count lies outside the interval, or from the estimate without one."""
+    if entry["lower"] is None:
+        return abs(float(entry["counted"] - entry["share"]))
+    return max(float(entry["lower"] - entry["counted"]), float(entry["counted"] - entry["upper"]))
+
+
+def _furthest_off(classes: Sequence[dict[str, Any]], main: dict[str, Any]) -> list[str]:
+    """Say where counting the classifier's decisions misleads most."""
+    worst = max(classes, key=_excess)
+    if main["lower"] is None:
+        if worst is main or _excess(worst) < 0.0005:
+            return []
+        return [
+            f"Its count is furthest off for {_name(worst)}: {percent(worst['counted'])} instead "
+            f"of {percent(worst['share'])}."
+        ]
+    outside = sum(_excess(entry) > 0 for entry in classes)
+    if not outside:
+        return ["Its counts lie inside the intervals of all classes."]
+    where = ""
+    if worst is not main:
+        bounds = f"{percent(worst['lower'])} to {percent(worst['upper'])}"
+        counted = percent(worst["counted"])
+        where = f", furthest for {_name(worst)}: {counted} where the interval is {bounds}"
+    of = f"of {outside} of the {len(classes)} classes"
+    return [f"Its counts lie outside the intervals {of}{where}."]

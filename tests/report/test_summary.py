@@ -1,0 +1,344 @@
+import datetime
+import json
+
+import numpy as np
+import pytest
+
+import truemix
+from estimate_support import estimate, sampled
+from support import posteriors
+from truemix import Estimate, EstimateSet, InputError
+from truemix.report.summary import LEVELS, summarize
+
+KEYS = [
+    "truemix",
+    "method",
+    "estimand",
+    "level",
+    "interval",
+    "reference",
+    "target",
+    "by",
+    "command",
+    "headline",
+    "ok",
+    "groups",
+    "settings",
+]
+
+
+def two(spam=0.31, half_width=0.03, counted=0.22, **changes):
+    """Return an estimate of ham and spam whose 95 % interval is spam ± half_width."""
+    share = np.array([1 - spam, spam])
+    offsets = np.linspace(-half_width, half_width, 1000) / 0.95
+    fields = {
+        "classes": np.array(["ham", "spam"]),
+        "prevalence": share,
+        "counted": np.array([1 - counted, counted]),
+        "train_prevalence": np.array([0.5, 0.5]),
+        "n_items": 1000,
+        "method": "BayesianKDEy",
+        "draws": share + np.stack([-offsets, offsets], axis=1),
+        "estimand": "population",
+    }
+    return Estimate(**{**fields, **changes})
+
+
+# --- the dict ---------------------------------------------------------------------------------
+
+
+def test_the_keys_are_those_that_were_agreed_and_the_numbers_those_of_the_estimate():
+    full = sampled([2.0, 3.0, 5.0], settings={"prior": 1.0})
+    summary = summarize(
+        full, level=0.9, reference="a/b/ref.csv", n_reference=50, target="C:\\x\\t.csv", command="x"
+    )
+    assert set(KEYS) <= set(summary)
+    assert summary["interval"] == "equal-tailed"
+    assert summary["level"] == 0.9
+    assert summary["reference"] == {"name": "ref.csv", "n_items": 50}
+    assert summary["target"] == {"name": "t.csv", "n_items": 200}
+    assert summary["settings"] == {"prior": 1.0}
+    [group] = summary["groups"]
+    assert group["group"] is None
+    assert group["n_items"] == 200
+    frame = full.frame(0.9)
+    assert [row["class"] for row in group["classes"]] == frame.index.tolist()
+    for column, key in {"prevalence": "share", **{c: c for c in frame.columns[1:]}}.items():
+        assert [row[key] for row in group["classes"]] == frame[column].tolist()
+    assert all(row["rose"] is None for row in group["classes"])
+
+
+def test_a_point_estimate_has_no_interval_and_no_quantiles():
+    summary = summarize(estimate(3))
+    assert summary["interval"] is None
+    [group] = summary["groups"]
+    assert group["quantiles"] is None
+    assert all(row["lower"] is None and row["upper"] is None for row in group["classes"])
+    assert "probability" not in summary["headline"]
+
+
+def test_quantiles_are_draws_with_the_stated_probability_below():
+    full = sampled([2.0, 3.0], n_draws=1000)
+    shape = summarize(full)["groups"][0]["quantiles"]
+    assert shape["levels"] == LEVELS
+    assert "draws" not in shape
+    for column, values in zip(full.draws.T, shape["values"], strict=True):
+        assert values == sorted(values)
+        below = [(column <= value + 1e-6).mean() for value in values]
+        assert (np.array(below) >= np.array(LEVELS) - 1e-9).all()
+
+
+def test_three_classes_come_with_a_few_of_the_draws():
+    full = sampled([2.0, 3.0, 4.0], n_draws=1000)
+    shown = np.array(summarize(full)["groups"][0]["quantiles"]["draws"])
+    assert 100 <= len(shown) <= 300
+    np.testing.assert_allclose(shown, full.draws[::4], atol=1e-6)
+
+
+def test_rose_is_what_the_set_of_estimates_says():
+    estimates = EstimateSet({week: sampled([2.0, 3.0, 4.0], seed=week) for week in (1, 2, 3)})
+    summary = summarize(estimates, by="week")
+    assert summary["by"] == "week"
+    assert summary["target"]["n_items"] == 600
+    rose = [row["rose"] for group in summary["groups"] for row in group["classes"]]
+    expected = estimates.frame()["rose"].tolist()
+    assert rose[:3] == [None] * 3
+    assert rose[3:] == expected[3:]
+
+
+def test_many_groups_keep_the_shape_of_the_last_one_only():
+    estimates = EstimateSet({week: sampled(np.ones(20), n_draws=50) for week in range(60)})
+    groups = summarize(estimates)["groups"]
+    assert [group["quantiles"] is not None for group in groups] == [False] * 59 + [True]
+
+
+def test_the_summary_is_json_whatever_is_in_it():
+    odd = estimate(
+        2,
+        classes=np.array([True, False], dtype=object),
+        settings={"classifier": object(), "prior": {1: np.float32(0.5)}, "limit": np.inf},
+        diagnostics={"condition": np.inf, "later": {"p": np.nan, "at": np.arange(2)}, "map": None},
+    )
+    day = EstimateSet({np.datetime64("2024-05-01"): odd, datetime.datetime(2024, 5, 8): odd})
+    summary = summarize(day)
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    assert [group["group"] for group in summary["groups"]] == ["2024-05-01", "2024-05-08"]
+    assert summary["groups"][0]["classes"][0]["class"] is True
+    assert summary["settings"]["limit"] is None
+    assert summary["groups"][0]["diagnostics"]["later"] == {"p": None, "at": [0, 1]}
+    # Where an object is in memory differs from run to run.
+    assert " at 0x" not in json.dumps(summary)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ([0.5, 0.5], "expected an Estimate or an EstimateSet"),
+        (EstimateSet({}), "no groups"),
+        (EstimateSet({1: estimate(2), 2: estimate(3)}), "the same classes"),
+    ],
+)
+def test_what_is_no_estimate_is_an_error(wrong, says):
+    with pytest.raises(InputError, match=says):
+        summarize(wrong)
+
+
+def test_a_level_that_is_none_is_an_error():
+    with pytest.raises(InputError, match="level"):
+        summarize(estimate(2), level=95)
+
+
+# --- the headline -----------------------------------------------------------------------------
+
+
+def test_the_headline_of_two_classes_is_that_of_the_issue():
+    assert summarize(two())["headline"] == (
+        "About 31 % spam, between 28 % and 34 % with 95 % probability; "
+        "the classifier alone would have said 22 %."
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "starts"),
+    [
+        ({"half_width": 0.003}, "About 31.0 % spam, between 30.7 % and 31.3 % with 95 %"),
+        ({"spam": 0.004, "half_width": 0.03}, "About 0.4 % spam, between"),
+        ({"classes": np.array([0, 1])}, "About 31 % of class 1, between"),
+        ({"classes": np.array([False, True])}, "About 31 % of class True, between"),
+        ({"classes": np.array(["a", "not b"])}, "About 31 % “not b”, between"),
+        ({"half_width": 0.0}, "About 31.000 % spam, to the digits shown with 95 % probability;"),
+        ({"draws": None}, "About 31.0 % spam; the classifier alone would have said 22.0 %."),
+        ({"method": "Bootstrap"}, "About 31 % spam, between 28 % and 34 % with 95 % confidence"),
+        ({"method": "CC", "draws": None}, "About 31.0 % spam; these are the classifier's own"),
+    ],
+)
+def test_the_headline_says_what_is_known_and_no_more(changes, starts):
+    assert summarize(two(**changes))["headline"].startswith(starts)
+
+
+def test_a_count_that_agrees_is_said_to_agree():
+    assert summarize(two(counted=0.312))["headline"].endswith("would have said the same.")
+
+
+def test_of_many_classes_the_largest_is_named_and_the_one_whose_count_is_furthest_off():
+    full = sampled([100.0, 200.0, 700.0], counted=np.array([0.3, 0.1, 0.6]))
+    text = summarize(full)["headline"]
+    assert "“class 2”, the largest of 3 classes, between" in text
+    assert "outside the intervals of 3 of the 3 classes, furthest for “class 0”: 30.0 %" in text
+    inside = sampled([10.0, 20.0, 70.0])
+    inside = Estimate(**{**vars(inside), "counted": inside.prevalence})
+    assert "inside the intervals of all classes" in summarize(inside)["headline"]
+
+
+def test_groups_in_order_speak_of_the_last_and_of_the_surest_change():
+    view = {"estimand": "population"}
+    old = sampled([100.0, 300.0, 600.0], seed=1, **view)
+    new = sampled([250.0, 450.0, 300.0], seed=2, **view)
+    summary = summarize(EstimateSet({"2024-W09": old, "2024-W10": new}), by="week")
+    assert summary["ordered"]
+    assert summary["headline"].startswith("For week 2024-W10, the last of 2: about 45 % “class 1”")
+    assert "Since week 2024-W09, “class 2” has fallen from 60 % to 30 %" in summary["headline"]
+    assert summary["headline"].endswith("(more than 99.9 % sure).")
+    again = summarize(EstimateSet({1: old, 2: sampled([100.0, 300.0, 600.0], seed=3, **view)}))
+    assert "No share has surely changed since 1; " in again["headline"]
+
+
+def test_a_change_is_named_only_if_the_items_and_the_source_agree_on_its_direction():
+    before = two(0.3)
+    up = two(0.2, draws=two(0.6).draws)
+    assert summarize(EstimateSet({1: before, 2: up}))["headline"].endswith(
+        "The share of spam has not surely changed since 1."
+    )
+    down = summarize(EstimateSet({1: before, 2: two(0.29)}))["headline"]
+    assert "not surely changed since 1; with " in down
+    assert down.endswith(" probability it has fallen from 30.0 % to 29.0 %.")
+
+
+def test_point_estimates_of_groups_name_the_largest_change_without_a_probability():
+    new = estimate(3, prevalence=np.array([0.6, 0.3, 0.1]))
+    headline = summarize(EstimateSet({1: estimate(3), 2: new}))["headline"]
+    assert headline.endswith("Since 1, “class 0” changed most: it has risen from 16.7 % to 60.0 %.")
+
+
+def test_point_estimates_that_are_equal_say_so():
+    headline = summarize(EstimateSet({1: estimate(3), 2: estimate(3)}))["headline"]
+    assert headline.endswith("Nothing has changed since 1.")
+
+
+def test_groups_without_an_order_are_compared_not_followed():
+    groups = {"west": two(0.4), "east": two(0.1), "south": two(0.2)}
+    summary = summarize(EstimateSet(groups), by="region")
+    assert not summary["ordered"]
+    assert summary["headline"] == (
+        "Across 3 groups, spam lies between 10 % (region east) and 40 % (region west)."
+    )
+
+
+def test_names_cannot_break_the_line_nor_turn_the_words_around():
+    nasty = np.array(["a", "line\nbreak \u202eevil"])
+    text = summarize(two(classes=nasty))["headline"]
+    assert "\n" not in text
+    assert "\u202e" not in text
+    hebrew = "\N{HEBREW LETTER SHIN}\N{HEBREW LETTER LAMED}"
+    isolated = f"\u2068{hebrew}\u2069"
+    assert isolated in summarize(two(classes=np.array(["a", hebrew])))["headline"]
+
+
+# --- diagnostics ------------------------------------------------------------------------------
+
+
+def test_failed_diagnostics_are_collected_and_nothing_is_ok_then():
+    failing = {"converged": False, "iterations": 9, "gap": 0.1}
+    bad = estimate(2, diagnostics=failing)
+    summary = summarize(EstimateSet({1: estimate(2), 2: bad}))
+    assert not summary["ok"]
+    assert [len(group["failed"]) for group in summary["groups"]] == [0, 1]
+    assert "9 iterations" in summary["groups"][1]["failed"][0]
+    assert summary["groups"][1]["notes"] == []
+    assert summarize(estimate(2))["ok"]
+
+
+def quantifiers():
+    return [
+        (truemix.CC(), ["nothing that could have gone wrong"]),
+        (truemix.PCC(), ["nothing that could have gone wrong"]),
+        (truemix.ACC(), ["explains", "magnified up to"]),
+        (truemix.EMQ(), ["duality gap"]),
+        (truemix.KDEy(bandwidth=0.3, shrinkage=0.1), ["duality gap"]),
+        (truemix.BayesianACC(random_state=0), ["by Gibbs sampling, worth", "R-hat"]),
+        (truemix.BayesianEMQ(random_state=0, prior="mapls"), ["worth", "R-hat", "adaptive prior"]),
+        (
+            truemix.BayesianKDEy(
+                random_state=0,
+                bandwidth=0.3,
+                shrinkage=0.1,
+                sampler="nuts",
+                reference_uncertainty=None,
+            ),
+            ["No-U-Turn sampler, worth", "R-hat", "diverged"],
+        ),
+        (truemix.Bootstrap(truemix.EMQ(), draws=50, random_state=0), ["resampled", "duality gap"]),
+    ]
+
+
+@pytest.mark.parametrize(("quantifier", "expected"), quantifiers())
+def test_every_method_has_its_diagnostics_in_words(quantifier, expected):
+    P, y = posteriors(120, 3, seed=0)
+    target, _ = posteriors(90, 3, seed=1, mix=[0.2, 0.3, 0.5])
+    found = quantifier.fit(P, y).quantify(target)
+    summary = summarize(found)
+    json.dumps(summary, allow_nan=False)
+    assert summary["ok"]
+    notes = summary["groups"][0]["notes"]
+    assert len(notes) == len(expected)
+    for note, part in zip(notes, expected, strict=True):
+        assert part in note
+
+
+def test_how_far_chance_moves_a_share_is_twice_its_standard_error():
+    draws = np.tile([[0.4, 0.6], [0.6, 0.4]], (200, 1))
+    found = two(draws=draws, diagnostics={"sampler": "gibbs", "ess": 100.0, "rhat": 1.0})
+    # A standard deviation of 10 points over the root of 100, twice.
+    assert "more than about 2 percentage points" in summarize(found)["groups"][0]["notes"][0]
+
+
+def test_what_depends_on_the_reference_is_said_as_a_share_of_the_variance():
+    found = {
+        "sampler": "gibbs",
+        "ess": 400.0,
+        "versions": 100,
+        "between_variance": np.array([3.0, 3.0]),
+        "within_variance": np.array([1.0, 1.0]),
+        "mcse": np.array([0.001, 0.002]),
+    }
+    first, second = summarize(two(diagnostics=found))["groups"][0]["notes"]
+    assert "no share by more than about 0.4 percentage points" in first
+    assert "reweighted 100 times" in second
+    assert "75 % of the uncertainty" in second
+
+
+def test_unknown_and_odd_diagnostics_do_no_harm():
+    odd = {"ess": None, "rhat": "?", "gap": None, "converged": True, "shift": {"passed": True}}
+    odd |= {"versions": 2, "between_variance": None, "within_variance": "?", "mcse": "?"}
+    summary = summarize(two(diagnostics=odd))
+    assert summary["ok"]
+    assert summarize(two(diagnostics={**odd, "ess": 100.0}))["ok"]
+    assert summary["groups"][0]["diagnostics"]["shift"] == {"passed": True}
+
+
+def test_a_singular_confusion_matrix_is_a_failure_and_an_infinity_is_no_number():
+    found = {
+        "residual": 0.02,
+        "condition": np.inf,
+        "identifiable": False,
+        "never_predicted": ["b"],
+        "notes": ["The confusion matrix is singular."],
+    }
+    summary = summarize(estimate(2, method="ACC", diagnostics=found))
+    assert not summary["ok"]
+    assert summary["groups"][0]["failed"] == ["The confusion matrix is singular."]
+    assert summary["groups"][0]["diagnostics"]["condition"] is None
+    assert summary["groups"][0]["notes"] == [
+        "The mix explains up to 2.0 % how often the classifier decides for each class.",
+        "The classifier never decided for b in the reference.",
+    ]
