@@ -1,0 +1,150 @@
+"""Draws when there are several versions of the matrix."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from truemix import InputError, _threads
+from truemix.inference import sample_mixture, sample_mixtures, sample_versions
+from truemix.inference.sampling import check_seed, check_settings
+from truemix.inference.versions import sample_blocks
+
+
+def certain(counts):
+    """Return the matrix of items whose classes are known."""
+    likelihood = np.repeat(np.eye(len(counts)), counts, axis=0)
+    with np.errstate(divide="ignore"):
+        return np.log(likelihood)
+
+
+def overlapping(n, K, n_versions, seed=0, spread=0.3):
+    """Return versions that differ a little from each other."""
+    rng = np.random.default_rng(seed)
+    base = rng.normal(size=(n, K)) + 1.5 * np.eye(K)[rng.integers(0, K, n)]
+    return base + spread * rng.normal(size=(n_versions, 1, K)) * rng.normal(size=(1, n, K))
+
+
+def test_the_draws_are_the_mixture_of_the_versions_posteriors():
+    """Closed form: given certain classes each version's posterior is a Dirichlet."""
+    counts = np.array([[30, 10, 0], [20, 20, 0], [5, 20, 15], [12, 14, 14]])
+    versions = np.stack([certain(each) for each in counts])
+    prior = np.array([0.7, 1.0, 2.0])
+    (sample,) = sample_versions(versions, [np.arange(40)], prior=prior, draws=8000, random_state=1)
+    assert (sample.batch.reshape(4, 2000, 3) == (counts / 40)[:, None]).all()
+    for k in range(3):
+        a = prior[k] + counts[:, k]
+        b = (prior + counts).sum(axis=1) - a
+
+        def mixture(x, a=a, b=b):
+            return np.mean([stats.beta.cdf(x, *each) for each in zip(a, b, strict=True)], axis=0)
+
+        # Draws within a version are independent here, so the test is exact.
+        assert stats.kstest(sample.draws[:, k], mixture).pvalue > 1e-3
+
+
+def test_variances_and_monte_carlo_errors_are_those_of_the_closed_form():
+    counts = np.array([[30, 10], [20, 20], [5, 35], [12, 28]])
+    versions = np.stack([certain(each) for each in counts])
+    (sample,) = sample_versions(versions, [np.arange(40)], draws=20_000, random_state=0)
+    shapes = 1.0 + counts
+    means = shapes / shapes.sum(axis=1, keepdims=True)
+    within = (means * (1 - means) / (shapes.sum(axis=1, keepdims=True) + 1)).mean(axis=0)
+    found = sample.diagnostics
+    assert found["versions"] == 4
+    # A variance from 20,000 draws is known to sqrt(2 / 20000) = 1 %.
+    np.testing.assert_allclose(found["within_variance"], within, rtol=0.04)
+    np.testing.assert_allclose(found["between_variance"], means.var(axis=0, ddof=1), rtol=0.04)
+    np.testing.assert_allclose(found["mcse"], means.std(axis=0, ddof=1) / 2, rtol=0.04)
+
+
+def test_one_version_is_the_plain_sample():
+    versions = overlapping(80, 3, 1)
+    bags = [np.arange(80), np.arange(0, 80, 2)]
+    found = sample_versions(versions, bags, draws=50, random_state=3)
+    for sample, expected in zip(
+        found, sample_mixtures(versions[0], bags, draws=50, random_state=3), strict=True
+    ):
+        np.testing.assert_array_equal(sample.draws, expected.draws)
+        assert sample.diagnostics == expected.diagnostics
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.0])
+def test_overlapping_classes_give_what_long_runs_of_each_version_give(spread):
+    """With 40 versions of 50 draws each: short runs, whose starts must be forgotten."""
+    versions = overlapping(150, 4, 40, spread=spread)
+    (sample,) = sample_versions(versions, [np.arange(150)], draws=40 * 200, random_state=0)
+    long = [sample_mixture(version, draws=2000, random_state=1) for version in versions]
+    expected = np.concatenate([each.draws for each in long])
+    error = np.sqrt(
+        sum(each.draws.var(axis=0) / each.diagnostics["ess"] for each in long) / 40**2
+        + sample.diagnostics["within_variance"] / (0.3 * 40 * 200)
+    )
+    # Five standard errors of the difference of both means; 0.3 is a low share of effective draws.
+    assert (np.abs(sample.draws.mean(axis=0) - expected.mean(axis=0)) < 5 * error).all()
+    np.testing.assert_allclose(sample.draws.std(axis=0), expected.std(axis=0), rtol=0.08)
+    batch = np.concatenate([each.batch for each in long])
+    np.testing.assert_allclose(sample.batch.std(axis=0), batch.std(axis=0), rtol=0.08)
+
+
+def test_a_bag_has_the_same_draws_alone_or_among_many_in_blocks_or_at_once(monkeypatch):
+    versions = overlapping(120, 3, 12)
+    bags = [np.arange(60), np.arange(50, 120), np.array([3, 3, 7])]
+    together = sample_versions(versions, bags, draws=48, random_state=5)
+    settings = check_settings(3, 1.0, 1.0, 48, 500, "auto")
+    seeds = [check_seed(5) for _ in bags]
+    in_blocks = sample_blocks([versions[:5], versions[5:]], 12, bags, settings, seeds)
+    monkeypatch.setattr(_threads, "n_threads", lambda: 1)
+    for bag, sample, blocked in zip(bags, together, in_blocks, strict=True):
+        (alone,) = sample_versions(versions, [bag], draws=48, random_state=5)
+        np.testing.assert_array_equal(alone.draws, sample.draws)
+        np.testing.assert_array_equal(alone.batch, sample.batch)
+        np.testing.assert_array_equal(alone.draws, blocked.draws)
+
+
+def test_fewer_draws_than_versions_use_the_first_ones():
+    versions = np.stack([certain(each) for each in ([4, 0], [3, 1], [0, 4])])
+    (sample,) = sample_versions(versions, [np.arange(4)], draws=2, random_state=0)
+    np.testing.assert_array_equal(sample.batch[:, 0], [1.0, 0.75])
+    assert sample.diagnostics["ess"] is None
+
+
+def test_draws_are_spread_evenly():
+    versions = np.stack([certain([k, 7 - k]) for k in range(7)])
+    (sample,) = sample_versions(versions, [np.arange(7)], draws=24, random_state=0)
+    _, sizes = np.unique(sample.batch[:, 0], return_counts=True)
+    assert sizes.sum() == 24
+    assert set(sizes) == {3, 4}
+
+
+@pytest.mark.parametrize("options", [{"temperature": 3.0}, {"sampler": "nuts"}])
+def test_nuts_gives_the_mixture_too(options):
+    temperature = options.get("temperature", 1.0)
+    counts = np.array([[30, 10], [15, 25]])
+    versions = np.stack([certain(each) for each in counts])
+    (sample,) = sample_versions(versions, [np.arange(40)], draws=2000, random_state=0, **options)
+    shapes = 1.0 + counts / temperature
+    means = shapes / shapes.sum(axis=1, keepdims=True)
+    variance = means * (1 - means) / (shapes.sum(axis=1, keepdims=True) + 1)
+    halves = sample.draws.reshape(2, 1000, 2)
+    # 1000 draws worth at least 400: five standard errors of a mean.
+    assert (np.abs(halves.mean(axis=1) - means) < 5 * np.sqrt(variance / 400)).all()
+    assert sample.diagnostics["sampler"] == "nuts"
+
+
+def test_too_few_effective_versions_are_reported():
+    # Versions in order of their answer look like a chain that drifts.
+    versions = np.stack([certain([k, 100 - k]) for k in range(100)])
+    (sample,) = sample_versions(versions, [np.arange(100)], draws=200, random_state=0)
+    assert any("versions of the evidence" in text for text in sample.diagnostics["failed"])
+
+
+def test_wrong_input_is_named():
+    with pytest.raises(InputError, match=r"shape \(4, 2\); expected \(versions, items, classes\)"):
+        sample_versions(np.zeros((4, 2)), [[0]])
+    with pytest.raises(InputError, match="sampler='gibbs' draws at temperature 1 only"):
+        sample_versions(np.zeros((2, 4, 2)), [[0]], temperature=2.0, sampler="gibbs")
+    impossible = np.zeros((2, 4, 2))
+    impossible[1, 2] = -np.inf
+    with pytest.raises(InputError, match="row 2"):
+        sample_versions(impossible, [[1, 2]])
+    assert len(sample_versions(impossible, [[0, 1]], draws=4)) == 1

@@ -1,0 +1,175 @@
+"""Densities are known only as well as the references tell."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import truemix
+from support import posteriors
+from truemix import BayesianKDEy, InputError
+from truemix.densities import kde_log_likelihood
+from truemix.inference import sample_mixture
+from truemix.metrics import hard_coverage
+from truemix.protocols import DirichletBags
+from truemix.quantifiers import reference_uncertainty
+from truemix.quantifiers.reference_uncertainty import reference_weights
+from truemix.selection import GridSearch, calibrate_temperature
+
+SMOOTH = {"bandwidth": 0.4, "shrinkage": 0.1}
+
+
+def normal_posteriors(n, mix, rng):
+    """Two classes; the log-odds are normal around -0.7 and 0.7, so label shift holds exactly."""
+    codes = rng.choice(2, n, p=mix)
+    p = 1 / (1 + np.exp(-(rng.normal(size=n) + 1.4 * codes - 0.7)))
+    return np.column_stack([1 - p, p]), codes
+
+
+def test_weights_within_a_class_are_a_flat_dirichlet():
+    weights = reference_weights(12, np.arange(4000), seed=0)
+    shares = weights[:, :5] / weights[:, :5].sum(axis=1, keepdims=True)
+    # A share of a Dirichlet(1, 1, 1, 1, 1) is Beta(1, 4).
+    for k in range(5):
+        assert stats.kstest(shares[:, k], stats.beta(1, 4).cdf).pvalue > 1e-3
+    assert abs(np.corrcoef(weights[:-1, 0], weights[1:, 0])[0, 1]) < 0.06
+
+
+def test_draws_are_those_under_reweighted_densities():
+    """Against the definition: each version's densities and a long run of each."""
+    P, codes = posteriors(60, 3, seed=0)
+    target, _ = posteriors(150, 3, seed=1, mix=[0.6, 0.3, 0.1])
+    found = BayesianKDEy(**SMOOTH, draws=2000, random_state=4).fit(P, codes).quantify(target)
+    draws = found.of("population").draws.reshape(100, 20, 3)
+    weights = reference_weights(60, np.arange(100), seed=4)
+    matrices = kde_log_likelihood(P, codes, target, **SMOOTH, weights=weights)
+    expected = np.stack([sample_mixture(m, draws=400, random_state=0).draws for m in matrices])
+    means, errors = expected.mean(axis=1), expected.std(axis=1) / np.sqrt(0.4 * 20)
+    # 300 comparisons with a mean of 20 draws worth at least 8 each: 5 standard errors.
+    assert (np.abs(draws.mean(axis=1) - means) < 5 * errors).all()
+    assert np.corrcoef(draws.mean(axis=1)[:, 0], means[:, 0])[0, 1] > 0.8
+
+
+def test_without_it_the_densities_are_taken_as_known():
+    P, codes = posteriors(90, 3, seed=0)
+    target, _ = posteriors(80, 3, seed=1)
+    found = BayesianKDEy(**SMOOTH, reference_uncertainty=None, random_state=1).fit(P, codes)
+    sample = sample_mixture(kde_log_likelihood(P, codes, target, **SMOOTH), random_state=1)
+    np.testing.assert_array_equal(found.quantify(target).draws, sample.batch)
+    assert "versions" not in found.quantify(target).diagnostics
+
+
+def test_with_huge_references_it_changes_nothing():
+    P, codes = posteriors(30_000, 2, seed=0, sharpness=4)
+    target, _ = posteriors(300, 2, seed=1, sharpness=4, mix=[0.8, 0.2])
+    views = {}
+    for kind in ("bootstrap", None):
+        quantifier = BayesianKDEy(
+            **SMOOTH, reference_uncertainty=kind, random_state=0, estimand="population", draws=4000
+        )
+        views[kind] = quantifier.fit(P, codes).quantify(target)
+    sizes = views["bootstrap"].diagnostics
+    assert (sizes["between_variance"] < 0.05 * sizes["within_variance"]).all()
+    spread = views[None].draws.std(axis=0)
+    # Means of 4000 draws worth at least 1000: 5 standard errors of a difference.
+    difference = np.abs(views["bootstrap"].prevalence - views[None].prevalence)
+    assert (difference < 5 * spread * np.sqrt(2 / 1000)).all()
+    np.testing.assert_allclose(views["bootstrap"].draws.std(axis=0), spread, rtol=0.1)
+
+
+def test_with_few_references_intervals_cover_where_known_densities_do_not():
+    """Forty references per class, drawn anew each time from known densities."""
+    rng = np.random.default_rng(0)
+    covered = {"bootstrap": [], None: []}
+    for _ in range(200):
+        truth = rng.dirichlet([1, 1])
+        P, codes = (np.concatenate(parts) for parts in zip(
+            normal_posteriors(40, [1, 0], rng), normal_posteriors(40, [0, 1], rng), strict=True
+        ))  # fmt: skip
+        target, _ = normal_posteriors(500, truth, rng)
+        for kind, hits in covered.items():
+            quantifier = BayesianKDEy(
+                bandwidth=0.3, shrinkage=0.0, reference_uncertainty=kind, random_state=0,
+                estimand="population", draws=500,
+            )  # fmt: skip
+            interval = quantifier.fit(P, codes).quantify(target).interval()
+            hits.append(hard_coverage(truth, interval))
+    # 200 trials know a coverage of 95 % to 1.5 points; 3 points are asked for.
+    assert abs(np.mean(covered["bootstrap"]) - 0.95) < 0.03
+    assert np.mean(covered[None]) < 0.75
+
+
+def test_settings_that_tie_share_the_versions():
+    P, codes = posteriors(150, 3, seed=0)
+    target, _ = posteriors(100, 3, seed=1)
+    found = BayesianKDEy(random_state=0).fit(P, codes)
+    ties = [row for row in found.selection_ if row["tie"]]
+    assert 1 < len(ties) == len(found._alike)
+    versions = found._versions(target[None], 0)
+    for v, row in enumerate(ties):
+        expected = kde_log_likelihood(
+            P, codes, target, bandwidth=row["bandwidth"], shrinkage=row["shrinkage"],
+            weights=reference_weights(150, np.array([v, v + len(ties)]), 0),
+        )  # fmt: skip
+        np.testing.assert_allclose(versions[[v, v + len(ties)]], expected, rtol=1e-9)
+    single = BayesianKDEy(random_state=0, averaging=False).fit(P, codes)
+    assert len(single._alike) == 1
+
+
+def test_large_batches_and_many_groups_go_in_blocks_with_the_same_answers(monkeypatch):
+    P, codes = posteriors(90, 3, seed=0)
+    target, _ = posteriors(130, 3, seed=1)
+    groups = np.repeat(["a", "b", "c"], [20, 70, 40])
+    found = BayesianKDEy(**SMOOTH, random_state=0).fit(P, codes)
+    whole, by_group = found.quantify(target), found.quantify_by(target, groups)
+    # One group's versions at once, and the whole batch in two passes.
+    monkeypatch.setattr(reference_uncertainty, "VERSIONS_BYTES", 8 * 100 * 3 * 70)
+    np.testing.assert_array_equal(found.quantify(target).draws, whole.draws)
+    again = found.quantify_by(target, groups)
+    for group in "abc":
+        np.testing.assert_array_equal(again[group].draws, by_group[group].draws)
+    # Where it would take too many passes there are fewer versions.
+    monkeypatch.setattr(reference_uncertainty, "VERSIONS_BYTES", 8 * 3 * 130 * 5)
+    assert found.quantify(target).diagnostics["versions"] == 40
+
+
+def test_the_same_seed_gives_the_same_draws_and_settings_show_it():
+    P, codes = posteriors(90, 3, seed=0)
+    first = BayesianKDEy(**SMOOTH).fit(P, codes).quantify(P)
+    again = BayesianKDEy(**SMOOTH, random_state=first.settings["random_state"]).fit(P, codes)
+    np.testing.assert_array_equal(again.quantify(P).draws, first.draws)
+    other = BayesianKDEy(**SMOOTH, random_state=1).fit(P, codes).quantify(P)
+    assert (other.draws != first.draws).any()
+
+
+def test_a_saved_quantifier_knows_as_little(tmp_path):
+    P, codes = posteriors(90, 3, seed=0)
+    found = BayesianKDEy(random_state=0, draws=50).fit(P, codes)
+    truemix.save(found, tmp_path / "q")
+    loaded = truemix.load(tmp_path / "q")
+    np.testing.assert_array_equal(loaded.quantify(P).draws, found.quantify(P).draws)
+    assert len(loaded._alike) == len(found._alike)
+
+
+def test_priors_temperature_grid_search_and_calibration_work_with_it():
+    P, codes = posteriors(150, 3, seed=0)
+    strong = BayesianKDEy(**SMOOTH, prior=[500.0, 1.0, 1.0], random_state=0).fit(P, codes)
+    weak = BayesianKDEy(**SMOOTH, random_state=0).fit(P, codes)
+    assert strong.predict(P)[0] > weak.predict(P)[0] + 0.1
+    hot = BayesianKDEy(**SMOOTH, temperature=20.0, draws=200, random_state=0).fit(P, codes)
+    views = [each.quantify(P).of("population").interval() for each in (hot, weak)]
+    assert (np.diff(views[0]) > 1.5 * np.diff(views[1])).all()
+    bags = DirichletBags(n_bags=4, bag_size=50)
+    grid = {"bandwidth": [0.2, 0.8], "reference_uncertainty": ["bootstrap", None]}
+    quantifier = BayesianKDEy(shrinkage=0.1, draws=100, random_state=0)
+    search = GridSearch(quantifier, grid, protocol=bags).fit(P, codes)
+    assert search.results_["score"].between(0, 0.3).all()
+    calibrated = calibrate_temperature(quantifier, P, codes, protocol=bags, grid=[1, 2])
+    assert calibrated.temperature in {1.0, 2.0}
+
+
+def test_wrong_values_are_named():
+    P, codes = posteriors(60, 3, seed=0)
+    with pytest.raises(InputError, match="'reference_uncertainty' parameter"):
+        BayesianKDEy(reference_uncertainty="jackknife").fit(P, codes)
+    with pytest.raises(InputError, match="'averaging' parameter must be True or False"):
+        BayesianKDEy(averaging=1).fit(P, codes)
