@@ -22,6 +22,9 @@ _AIM = 0.55
 # What a plan may cost at most, in its own nanoseconds: about half a minute.
 _BUDGET = 3e10
 MOST_CHAINS = 8
+# Without Gibbs sweeps in between nothing helps a chain out of a place that proposals avoid, so
+# they must be good ones.
+_MOSTLY = 0.5
 # After so many times 1 / (1 - autocorrelation) sweeps the start is forgotten.
 _FORGET = 10
 
@@ -37,10 +40,10 @@ class Settings(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How to draw it: the sampler and why, and the most sweeps per draw (or chains of NUTS).
+    """How to draw it: the sampler and why, and the most steps per draw (or chains of NUTS).
 
-    For Gibbs sampling also how many sweeps to discard, how many to make per draw, and where
-    independent proposals come from, if there are any.
+    For Gibbs and Metropolis sampling also how many steps to discard, how many to make per draw,
+    and where independent proposals come from, if there are any.
     """
 
     sampler: str
@@ -73,9 +76,10 @@ def make_plan(
         return Plan("nuts", "it was asked for", chains)
     if settings.temperature != 1.0:
         reason = f"Gibbs sampling is for temperature 1, this is {settings.temperature:g}"
-        return Plan("nuts", reason, chains)
+        return _plan_jumps(posterior, settings, seed, nuts, reason, chains)
     if not whole:
-        return Plan("nuts", "Gibbs sampling is for weights that are whole numbers", chains)
+        reason = "Gibbs sampling is for weights that are whole numbers"
+        return _plan_jumps(posterior, settings, seed, nuts, reason, chains)
     rate = posterior.gibbs_rate()
     gibbs, reason = _plan_sweeps(posterior, layout, settings, rate, seed)
     if settings.sampler == "gibbs":
@@ -85,6 +89,25 @@ def make_plan(
         if gibbs.cost > nuts:
             return Plan("nuts", reason, chains)
     return Plan("gibbs", reason, gibbs.most, gibbs.discard, gibbs.thinning, gibbs.proposal)
+
+
+def _plan_jumps(
+    posterior: Posterior,
+    settings: Settings,
+    seed: np.random.SeedSequence,
+    nuts: float,
+    reason: str,
+    chains: int,
+) -> Plan:
+    """Return independent proposals alone if most are accepted, and else NUTS."""
+    proposal = make_proposal(posterior)
+    met = chances(proposal, seed)
+    accepted = 1.0 - met.share @ met.rejected
+    jumps = _sweeps(_cost_of_proposal(proposal), 1.0, met, settings, proposal)
+    reason += f"; of independent proposals {accepted:.0%} should be accepted"
+    if accepted < _MOSTLY or jumps.cost > nuts:
+        return Plan("nuts", reason, chains)
+    return Plan("metropolis", reason, jumps.most, jumps.discard, jumps.thinning, proposal)
 
 
 def _plan_sweeps(

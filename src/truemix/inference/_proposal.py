@@ -64,10 +64,11 @@ def no_proposal(K: int) -> Proposal:
 
 
 def make_proposal(posterior: Posterior) -> Proposal:
-    """Return proposals for a posterior of temperature 1 and whole weights."""
+    """Return proposals for a posterior."""
     blocks, powers = _written_out(posterior)
+    weight = posterior.w.sum() / posterior.temperature
     proposal: Proposal = proposal_at(
-        posterior.mode, posterior.precision(), posterior.prior, posterior.w.sum(), blocks, powers
+        posterior.mode, posterior.precision(), posterior.prior, weight, blocks, powers
     )
     return proposal
 
@@ -142,10 +143,10 @@ def _maps(precision: FloatArray, shape: FloatArray) -> tuple[FloatArray, FloatAr
 def _written_out(posterior: Posterior) -> tuple[FloatArray, FloatArray]:
     """Return likelihoods in blocks and what the items weigh, the same in most blocks."""
     w = posterior.w
-    few = w <= _FEW_COPIES
+    few = (w <= _FEW_COPIES) & (w == np.floor(w))
     copies = np.where(few, w, 1.0).astype(np.int64)
     rows, powers = np.repeat(posterior.L, copies, axis=0), np.repeat(np.where(few, 1.0, w), copies)
-    blocks, powers = in_blocks(rows, powers)
+    blocks, powers = in_blocks(rows, powers / posterior.temperature)
     # What fills up the last block has likelihood 1 and may weigh what the others there do.
     powers[-1] = np.where(powers[-1] == 0.0, powers[-1].max(), powers[-1])
     return blocks, powers
@@ -201,6 +202,27 @@ def jump(
             here = there
             accepted += 1
     return accepted
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def jump_chain(
+    proposal: Proposal, pi: FloatArray, s: State, skipped: int, kept: int, thinning: int
+) -> tuple[FloatArray, int]:
+    """Make ``skipped + kept * thinning`` proposals; return every ``thinning``-th state of the last.
+
+    ``pi`` is where to start, and holds the last mix afterwards. Returns also how many proposals
+    were accepted.
+    """
+    K = len(pi)
+    draws, new, work = np.empty((kept, K)), np.empty((2, K)), np.empty((2, max(K, BLOCK)))
+    accepted = 0
+    if skipped > 0:
+        accepted += jump(proposal, skipped, s, pi, new, work)
+    for number in range(kept):
+        accepted += jump(proposal, thinning, s, pi, new, work)
+        for k in range(K):
+            draws[number, k] = pi[k]
+    return draws, accepted
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -16,7 +16,7 @@ from truemix.inference._nutpie import Chain
 from truemix.inference._nuts import run_nuts
 from truemix.inference._plan import MOST_CHAINS, Plan, Settings, make_plan
 from truemix.inference._posterior import Posterior, make_posterior
-from truemix.inference._proposal import no_proposal
+from truemix.inference._proposal import Proposal, jump_chain, no_proposal
 from truemix.inference._random import seed_state
 
 # The effective sample size per draw that is promised.
@@ -58,6 +58,8 @@ def draw_mixes(
     plan = make_plan(posterior, layout, settings, whole, pilot)
     if plan.sampler == "gibbs":
         results = _by_gibbs(posterior, layout, settings, plan, seed)
+    elif plan.sampler == "metropolis":
+        results = _by_jumps(posterior, layout, settings, plan, chains, allocation)
     else:
         results = _by_nuts(posterior, layout, settings, plan, chains, allocation)
     draws, batch, diagnostics = results
@@ -141,6 +143,31 @@ def _by_gibbs(
         ess, rhat = _worth(draws)
     acceptance = accepted / steps if tries else 1.0
     return draws, batch, _statistics(ess, rhat, acceptance, thinning, steps)
+
+
+def _by_jumps(
+    posterior: Posterior,
+    layout: Layout,
+    settings: Settings,
+    plan: Plan,
+    stream: np.random.SeedSequence,
+    allocation: np.random.SeedSequence,
+) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
+    state, pi, n = seed_state(stream), posterior.mode.copy(), settings.draws
+    proposal: Proposal | None = plan.proposal
+    thinning, steps = plan.thinning, plan.discard + n * plan.thinning
+    draws, accepted = jump_chain(proposal, pi, state, plan.discard, n, thinning)
+    ess, rhat = _worth(draws)
+    while ess is not None and ess < _PROMISED * n and 2 * thinning <= plan.most:
+        more, more_accepted = jump_chain(proposal, pi, state, 0, n, thinning)
+        draws = np.concatenate([draws, more])[1::2]
+        accepted += more_accepted
+        steps += n * thinning
+        thinning *= 2
+        ess, rhat = _worth(draws)
+    draws = np.ascontiguousarray(draws)
+    batch = allocate_draws(layout, draws, seed_state(allocation))
+    return draws, batch, _statistics(ess, rhat, accepted / steps, thinning, steps)
 
 
 def _by_nuts(

@@ -55,8 +55,8 @@ class VersionRun:
 
     def extend(self, versions: FloatArray, first: int) -> None:
         """Draw under these versions, of which the first is number ``first``."""
-        if self.plan.sampler == "gibbs":
-            self._by_gibbs(versions, first)
+        if self.plan.sampler in {"gibbs", "metropolis"}:
+            self._by_sweeps(versions, first)
         else:
             self._by_nuts(versions, first)
 
@@ -84,14 +84,15 @@ class VersionRun:
         likelihoods: FloatArray = np.exp(logs - logs.max(axis=1, keepdims=True))
         return likelihoods
 
-    def _by_gibbs(self, versions: FloatArray, first: int) -> None:
+    def _by_sweeps(self, versions: FloatArray, first: int) -> None:
         ends = self.ends[first : first + len(versions) + 1]
         own = slice(ends[0], ends[-1])
         states = np.stack([seed_state(self.seeds[first + v]) for v in range(len(versions))])
         tries = 0 if self.plan.proposal is None else 1
         accepted = sweep_versions(
             versions, self.rows, self.settings.prior, self.start, states, ends - ends[0],
-            self.plan.discard, self.plan.thinning, tries, self.draws[own], self.batch[own],
+            self.plan.discard, self.plan.thinning, tries, self.settings.temperature,
+            self.draws[own], self.batch[own],
         )  # fmt: skip
         steps = self.plan.discard * len(versions) + self.plan.thinning * int(ends[-1] - ends[0])
         self.parts[first] = {

@@ -11,11 +11,11 @@ import numpy.typing as npt
 from numba import njit
 
 from truemix._typing import FloatArray, IntArray
-from truemix.inference._allocation import Layout
+from truemix.inference._allocation import Layout, allocate_draws
 from truemix.inference._blocks import BLOCK
 from truemix.inference._gibbs import sweep
 from truemix.inference._posterior import mode_of, moment_of, precision_of
-from truemix.inference._proposal import Proposal, proposal_at
+from truemix.inference._proposal import Proposal, jump_chain, proposal_at
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -29,6 +29,7 @@ def sweep_versions(
     discard: int,
     thinning: int,
     tries: int,
+    temperature: float,
     draws: FloatArray,
     batch: FloatArray,
 ) -> int:
@@ -50,17 +51,20 @@ def sweep_versions(
         Sweeps to discard in each version, and to make for each draw.
     tries : int
         Independent proposals before each sweep.
+    temperature : float
+        Other than 1: there are no sweeps, only proposals.
     draws, batch : arrays of shape (draws, K)
         To be filled.
     """
     n, K = len(rows), len(prior)
-    total = n + prior.sum()
+    total = n / temperature + prior.sum()
     # The prior acts like items of which the class is known.
-    L, w = np.zeros((n + K, K)), np.full(n + K, 1.0 / total)
+    L, w = np.zeros((n + K, K)), np.full(n + K, 1.0 / (total * temperature))
     for k in range(K):
         L[n + k, k] = 1.0
         w[n + k] = prior[k] / total
     weights, powers = _block_weights(n)
+    powers /= temperature
     blocks = np.ones((len(weights), K, BLOCK))
     none, square = np.empty(0), np.empty((0, 0))
     proposal = Proposal(none, none, none, square, square, blocks, powers, prior)
@@ -70,16 +74,20 @@ def sweep_versions(
         mode = mode_of(L, w, n, start)
         if tries > 0:
             moment = moment_of(L[:n], np.ones(n), mode)
-            precision = precision_of(moment, mode, prior, n, 1.0)
-            proposal = proposal_at(mode, precision, prior, n, blocks, powers)
+            precision = precision_of(moment, mode, prior, n, temperature)
+            proposal = proposal_at(mode, precision, prior, n / temperature, blocks, powers)
         layout = Layout(
             mode, blocks, weights, np.empty((0, K)), none, none, np.zeros(K + 1, np.int64),
             np.zeros(K), np.empty((0, K)), none,
         )  # fmt: skip
         kept = ends[v + 1] - ends[v]
-        own, counted, more = sweep(
-            layout, prior, mode, states[v], discard, kept, thinning, proposal, tries
-        )
+        if temperature == 1.0:
+            own, counted, more = sweep(
+                layout, prior, mode, states[v], discard, kept, thinning, proposal, tries
+            )
+        else:
+            own, more = jump_chain(proposal, mode, states[v], discard, kept, thinning)
+            counted = allocate_draws(layout, own, states[v])
         draws[ends[v] : ends[v + 1]] = own
         batch[ends[v] : ends[v + 1]] = counted
         accepted += more

@@ -40,9 +40,9 @@ class MixtureSample:
         ``sampler`` and ``reason`` (why that one); ``ess``, the smallest bulk effective sample
         size of a class, and ``rhat``, the largest split R-hat (both ``None`` for fewer than 16
         draws); ``divergences`` of NUTS; mean ``acceptance`` of NUTS, or of the independent
-        proposals in Gibbs sampling (1 without any); ``thinning``, one of how many sweeps (Gibbs)
-        or draws (NUTS) was kept; ``steps``, sweeps of Gibbs or gradients of NUTS; ``failed``, a
-        list of sentences that is empty if all is well.
+        proposals (1 without any); ``thinning``, one of how many sweeps (Gibbs), proposals
+        (Metropolis) or draws (NUTS) was kept; ``steps``, sweeps, proposals or gradients;
+        ``failed``, a list of sentences that is empty if all is well.
     """
 
     draws: FloatArray
@@ -86,7 +86,8 @@ def sample_mixture(
     sampler : {"auto", "gibbs", "nuts"}
         Gibbs sampling by data augmentation, with independent proposals for the mix where it alone
         is slow (temperature 1 and whole weights only), the No-U-Turn sampler, or what is
-        predicted to be faster.
+        predicted to be faster; for other temperatures and weights that may also be
+        ``"metropolis"``, independent proposals alone.
     random_state : int, Generator or None
         The seed. The same seed and input give the same draws.
 

@@ -1,4 +1,4 @@
-"""Bayesian KDEy and EMQ: the point method's matrix, and draws instead of a maximum."""
+"""Bayesian KDEy: the point method's matrix, and draws instead of a maximum."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from truemix._threads import row_blocks
 from truemix._typing import FloatArray, IntArray
 from truemix.inference.sampling import check_settings
 from truemix.inference.versions import sample_blocks
-from truemix.quantifiers.base import Inference, rows_of
-from truemix.quantifiers.emq import EMQ
+from truemix.quantifiers.base import Inference
 from truemix.quantifiers.kdey import KDEy
-from truemix.quantifiers.mapls import adaptive_prior, most_probable_mix
 from truemix.quantifiers.reference_uncertainty import (
     bags_at_once,
     number_of_versions,
@@ -47,7 +45,8 @@ class BayesianKDEy(BayesianMixin, KDEy):
     draws, warmup : int
         Draws to return, and to discard before.
     sampler : {"auto", "nuts", "gibbs"}
-        Gibbs needs temperature 1; ``"auto"`` takes what is predicted to be faster.
+        Gibbs needs temperature 1; ``"auto"`` takes what is predicted to be faster, which for other
+        temperatures may also be Metropolis sampling with independent proposals.
     random_state : int, Generator or None
         The same seed gives the same draws. None takes a new seed, which ``settings`` shows.
     estimand : {"batch", "population"}
@@ -206,90 +205,3 @@ class BayesianKDEy(BayesianMixin, KDEy):
             blocks, n_versions, [np.arange(n_items)], settings, [np.random.SeedSequence(seed)]
         )
         return self._inference(samples[0], seed)
-
-
-class BayesianEMQ(BayesianMixin, EMQ):
-    """Bayesian maximum likelihood for label shift: draws from the posterior of the mix.
-
-    The likelihood of :class:`truemix.EMQ` (posterior ÷ training share) with a true Dirichlet
-    prior. ``prior="mapls"`` uses the adaptive prior of MAPLS (Ye et al., 2024), whose strength
-    depends on how far the batch seems to be from uniform and from the training mix.
-
-    Parameters
-    ----------
-    classifier, cv, crossfit, calibration
-        As for :class:`truemix.EMQ`.
-    prior : float, sequence, mapping or "mapls"
-        As for :class:`truemix.BayesianKDEy`, or the adaptive prior.
-    temperature, draws, warmup, sampler, random_state, estimand
-        As for :class:`truemix.BayesianKDEy`.
-
-    Notes
-    -----
-    The diagnostics hold ``prior`` as it was used and ``map``, the most probable mix, which is the
-    point estimate of MAPLS.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from truemix import BayesianEMQ
-    >>> P = np.repeat([[0.8, 0.2], [0.2, 0.8]], 50, axis=0)
-    >>> labels = ["ham"] * 40 + ["spam"] * 50 + ["ham"] * 10
-    >>> quantifier = BayesianEMQ(random_state=0).fit(P, labels)
-    >>> estimate = quantifier.quantify(np.repeat([[0.8, 0.2], [0.2, 0.8]], [80, 40], axis=0))
-    >>> estimate.prevalence.round(1)
-    array([0.8, 0.2])
-    """
-
-    def __init__(
-        self,
-        *,
-        classifier: Any = None,
-        cv: Any = 5,
-        crossfit: Any = False,
-        calibration: Any = None,
-        prior: Any = 1.0,
-        temperature: Any = 1.0,
-        draws: Any = 1000,
-        warmup: Any = 500,
-        sampler: str = "auto",
-        random_state: Any = None,
-        estimand: str = "batch",
-    ) -> None:
-        super().__init__(classifier=classifier, cv=cv, crossfit=crossfit, calibration=calibration)
-        self.prior = prior
-        self.temperature = temperature
-        self.draws = draws
-        self.warmup = warmup
-        self.sampler = sampler
-        self.random_state = random_state
-        self.estimand = estimand
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self._check_sampling()
-
-    def _resolve_prior(self) -> FloatArray | None:
-        return None if self._adaptive else super()._resolve_prior()
-
-    def _prior(self, versions: FloatArray) -> FloatArray:
-        if self._adaptive:
-            stacked = versions.reshape(-1, versions.shape[2])
-            return adaptive_prior(stacked, self.train_prevalence_, len(versions))
-        return super()._prior(versions)
-
-    def _infer_bags(
-        self, versions: FloatArray, bags: list[IntArray], seed: int | None = None
-    ) -> list[Inference]:
-        inferences = super()._infer_bags(versions, bags, seed)
-        for rows, inference in zip(bags, inferences, strict=True):
-            prior = self._prior(versions[:, rows])
-            inference.diagnostics["prior"] = prior
-            inference.diagnostics["map"] = most_probable_mix(
-                rows_of(versions, rows), prior, len(versions)
-            )
-        return inferences
-
-    @property
-    def _adaptive(self) -> bool:
-        return isinstance(self.prior, str) and self.prior == "mapls"

@@ -13,7 +13,12 @@ from truemix.report.words import percent
 if TYPE_CHECKING:
     from truemix.estimates import Estimate
 
-_SAMPLERS = {"gibbs": "Gibbs sampling", "nuts": "the No-U-Turn sampler", "exact": "exact sampling"}
+_SAMPLERS = {
+    "gibbs": "Gibbs sampling",
+    "nuts": "the No-U-Turn sampler",
+    "exact": "exact sampling",
+    "metropolis": "Metropolis sampling",
+}
 _MOST_NAMES = 5
 
 
