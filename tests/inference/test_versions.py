@@ -92,7 +92,8 @@ def test_a_bag_has_the_same_draws_alone_or_among_many_in_blocks_or_at_once(monke
     together = sample_versions(versions, bags, draws=48, random_state=5)
     settings = check_settings(3, 1.0, 1.0, 48, 500, "auto")
     seeds = [check_seed(5) for _ in bags]
-    in_blocks = sample_blocks([versions[:5], versions[5:]], 12, bags, settings, seeds)
+    turns = [np.arange(first, 12, 5) for first in range(5)]
+    in_blocks = sample_blocks([(t, versions[t]) for t in turns], 12, bags, settings, seeds)
     monkeypatch.setattr(_threads, "n_threads", lambda: 1)
     for bag, sample, blocked in zip(bags, together, in_blocks, strict=True):
         (alone,) = sample_versions(versions, [bag], draws=48, random_state=5)

@@ -93,7 +93,7 @@ def test_quantify_by_is_quantify_group_by_group(quantifier, reference, target):
 @pytest.mark.parametrize(
     ("bayesian", "point"),
     [
-        (BayesianKDEy(**SMOOTH), KDEy(**SMOOTH)),
+        (BayesianKDEy(**SMOOTH, reference_uncertainty=None), KDEy(**SMOOTH)),
         (BayesianEMQ(), EMQ()),
         (BayesianEMQ(calibration="ts"), EMQ(calibration="ts")),
         (BayesianACC(), ACC()),

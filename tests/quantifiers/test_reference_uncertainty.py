@@ -110,7 +110,9 @@ def test_settings_that_tie_share_the_versions():
             P, codes, target, bandwidth=row["bandwidth"], shrinkage=row["shrinkage"],
             weights=reference_weights(150, np.array([v, v + len(ties)]), 0),
         )  # fmt: skip
-        np.testing.assert_allclose(versions[[v, v + len(ties)]], expected, rtol=1e-9)
+        expected -= expected.max(axis=2, keepdims=True)
+        # Kept in single precision: 6e-8 of values down to -100.
+        np.testing.assert_allclose(versions[[v, v + len(ties)]], expected, atol=1e-5)
     single = BayesianKDEy(random_state=0, averaging=False).fit(P, codes)
     assert len(single._alike) == 1
 
@@ -122,14 +124,14 @@ def test_large_batches_and_many_groups_go_in_blocks_with_the_same_answers(monkey
     found = BayesianKDEy(**SMOOTH, random_state=0).fit(P, codes)
     whole, by_group = found.quantify(target), found.quantify_by(target, groups)
     # One group's versions at once, and the whole batch in two passes.
-    monkeypatch.setattr(reference_uncertainty, "VERSIONS_BYTES", 8 * 100 * 3 * 70)
+    monkeypatch.setattr(reference_uncertainty, "VERSIONS_BYTES", 4 * 100 * 3 * 70)
     np.testing.assert_array_equal(found.quantify(target).draws, whole.draws)
     again = found.quantify_by(target, groups)
     for group in "abc":
         np.testing.assert_array_equal(again[group].draws, by_group[group].draws)
     # Where it would take too many passes there are fewer versions.
-    monkeypatch.setattr(reference_uncertainty, "VERSIONS_BYTES", 8 * 3 * 130 * 5)
-    assert found.quantify(target).diagnostics["versions"] == 40
+    monkeypatch.setattr(reference_uncertainty, "VERSIONS_BYTES", 4 * 3 * 130 * 5)
+    assert found.quantify(target).diagnostics["versions"] == 30
 
 
 def test_the_same_seed_gives_the_same_draws_and_settings_show_it():

@@ -9,11 +9,23 @@ import numpy as np
 from truemix._threads import row_blocks
 from truemix._typing import FloatArray, IntArray
 
-GRADIENT_TOLERANCE = 1e-8
-DECREMENT_TOLERANCE = 1e-15  # twice the distance to the minimum: about the rounding of the NLL
 MAX_ITERATIONS = 200
 MAX_HALVINGS = 60
 BLOCK_ENTRIES = 2**20  # temporaries of eight megabytes; few, large matrix products
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """When a minimum is reached: no element of the gradient is larger, and nor is the decrement.
+
+    The decrement is twice what the objective could still lose.
+    """
+
+    gradient: float
+    decrement: float
+
+
+EXACT = Tolerance(gradient=1e-8, decrement=1e-15)  # about the rounding of the NLL
 
 
 @dataclass(frozen=True)
@@ -118,7 +130,9 @@ def softmax(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
     return scores, top + np.log(total)
 
 
-def _newton(problem: SoftmaxRegression, theta: FloatArray, free: slice) -> tuple[FloatArray, bool]:
+def _newton(
+    problem: SoftmaxRegression, theta: FloatArray, free: slice, tolerance: Tolerance
+) -> tuple[FloatArray, bool]:
     """Minimise over the ``free`` part of ``theta`` by Newton's method with backtracking.
 
     Also return whether the gradient vanished.
@@ -128,8 +142,8 @@ def _newton(problem: SoftmaxRegression, theta: FloatArray, free: slice) -> tuple
         step = np.zeros_like(theta)
         step[free] = -np.linalg.solve(hessian[free, free], gradient[free])
         decrement = -float(gradient @ step)
-        flat = np.all(np.abs(gradient[free]) <= GRADIENT_TOLERANCE)
-        if flat and decrement <= DECREMENT_TOLERANCE:
+        flat = np.all(np.abs(gradient[free]) <= tolerance.gradient)
+        if flat and decrement <= tolerance.decrement:
             return theta, True
         length = 1.0
         # Close to the minimum the decrease drowns in rounding, hence the slack.
@@ -143,15 +157,18 @@ def _newton(problem: SoftmaxRegression, theta: FloatArray, free: slice) -> tuple
     return theta, False
 
 
-def minimize(problem: SoftmaxRegression) -> tuple[FloatArray, bool]:
+def minimize(
+    problem: SoftmaxRegression, start: FloatArray | None = None, tolerance: Tolerance = EXACT
+) -> tuple[FloatArray, bool]:
     """Return the parameters of the smallest objective, and whether the gradient vanished."""
     # From an overconfident and wrong identity the Hessian says little; a flat start is safe.
     identity = problem.identity()
-    start = min(identity, np.zeros_like(identity), key=problem.objective)
-    theta, converged = _newton(problem, start, slice(None))
+    if start is None:
+        start = min(identity, np.zeros_like(identity), key=problem.objective)
+    theta, converged = _newton(problem, start, slice(None), tolerance)
     if problem.one_scale and theta[0] < 0:
         # The objective is convex: if its minimum lies beyond the bound, the best on this side
         # of the bound lies on it.
         theta[0] = 0.0
-        theta, converged = _newton(problem, theta, slice(1, None))
+        theta, converged = _newton(problem, theta, slice(1, None), tolerance)
     return theta, converged

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -67,18 +67,46 @@ class ClassDensities:
 
     def log_likelihoods(self, target: FloatArray, weightings: FloatArray) -> FloatArray:
         """Return (n_bandwidths, B, n, K): each kernel value is computed once for all weightings."""
+        n_classes = self.reference.shape[1]
+        result = np.empty((len(self.bandwidths), len(weightings), len(target), n_classes))
+
+        def keep(rows: slice, logs: FloatArray) -> None:
+            result[:, :, rows] = logs
+
+        self._for_each_reweighted(target, weightings, keep)
+        return result
+
+    def relative_log_likelihoods(
+        self, target: FloatArray, weightings: FloatArray, out: FloatArray
+    ) -> None:
+        """Fill ``out`` (B, n, K), of any precision, for one bandwidth, with maximum 0 in each row.
+
+        What samplers need: a factor per row does not matter to them, and nothing else of the size
+        of ``out`` is held.
+        """
+
+        def keep(rows: slice, logs: FloatArray) -> None:
+            out[:, rows] = logs[0] - logs[0].max(axis=2, keepdims=True)
+
+        self._for_each_reweighted(target, weightings, keep)
+
+    def _for_each_reweighted(
+        self,
+        target: FloatArray,
+        weightings: FloatArray,
+        keep: Callable[[slice, FloatArray], None],
+    ) -> None:
+        """Call ``keep`` with rows and their (n_bandwidths, B, rows, K), on all cores."""
         totals = np.array([self._class_totals(weights) for weights in weightings])
-        n_classes, scales = self.reference.shape[1], self._scales
-        result = np.empty((len(scales), len(weightings), len(target), n_classes))
+        constants = self._constants(totals)
         pieces = None if self._held_tiles is None else list(self._pieces(weightings))
 
         def work(rows: slice) -> None:
             own = self._pieces(weightings) if pieces is None else pieces
-            result[:, :, rows] = self._reweighted(target[rows], own, weightings)
+            keep(rows, self._reweighted(target[rows], own, weightings) + constants)
 
         with one_blas_thread():
             for_each_block(work, len(target), KERNEL_ROWS)
-        return result + self._constants(totals)
 
     def _pieces(self, weightings: FloatArray) -> Iterator[tuple[Tiles, FloatArray]]:
         """Yield references of one class at a time, with their weights in all weightings."""

@@ -53,16 +53,17 @@ class VersionRun:
         self.plan = make_plan(posterior, layout, settings, True, self.seeds[-1])
         self.start = posterior.mode
 
-    def extend(self, versions: FloatArray, first: int) -> None:
-        """Draw under these versions, of which the first is number ``first``."""
+    def extend(self, versions: FloatArray, numbers: IntArray) -> None:
+        """Draw under these versions, which have these numbers."""
         if self.plan.sampler in {"gibbs", "metropolis"}:
-            self._by_sweeps(versions, first)
+            self._by_sweeps(versions, numbers)
         else:
-            self._by_nuts(versions, first)
+            self._by_nuts(versions, numbers)
 
     def statistics(self) -> dict[str, Any]:
         """Return what the samplers say, summed up over the versions."""
-        parts = list(self.parts.values())
+        # In the order of the versions, not in which threads were done: sums round.
+        parts = [self.parts[number] for number in sorted(self.parts)]
         steps = sum(part["steps"] for part in parts)
         accepted = sum(part["acceptance"] * part["steps"] for part in parts)
         return {
@@ -80,22 +81,21 @@ class VersionRun:
         return sorted({text for part in self.parts.values() for text in part["failed"]})
 
     def _likelihoods(self, version: FloatArray) -> FloatArray:
-        logs = version[self.rows]
+        logs = version[self.rows].astype(np.float64, copy=False)
         likelihoods: FloatArray = np.exp(logs - logs.max(axis=1, keepdims=True))
         return likelihoods
 
-    def _by_sweeps(self, versions: FloatArray, first: int) -> None:
-        ends = self.ends[first : first + len(versions) + 1]
-        own = slice(ends[0], ends[-1])
-        states = np.stack([seed_state(self.seeds[first + v]) for v in range(len(versions))])
+    def _by_sweeps(self, versions: FloatArray, numbers: IntArray) -> None:
+        states = np.stack([seed_state(self.seeds[v]) for v in numbers.tolist()])
         tries = 0 if self.plan.proposal is None else 1
         accepted = sweep_versions(
-            versions, self.rows, self.settings.prior, self.start, states, ends - ends[0],
-            self.plan.discard, self.plan.thinning, tries, self.settings.temperature,
-            self.draws[own], self.batch[own],
+            versions, self.rows, self.settings.prior, self.start, states,
+            self.ends[numbers], self.ends[numbers + 1], self.plan.discard, self.plan.thinning,
+            tries, self.settings.temperature, self.draws, self.batch,
         )  # fmt: skip
-        steps = self.plan.discard * len(versions) + self.plan.thinning * int(ends[-1] - ends[0])
-        self.parts[first] = {
+        kept = int((self.ends[numbers + 1] - self.ends[numbers]).sum())
+        steps = self.plan.discard * len(versions) + self.plan.thinning * kept
+        self.parts[int(numbers[0])] = {
             "divergences": 0,
             "acceptance": accepted / steps if tries else 1.0,
             "thinning": self.plan.thinning,
@@ -103,8 +103,8 @@ class VersionRun:
             "failed": [],
         }
 
-    def _by_nuts(self, versions: FloatArray, first: int) -> None:
-        for v, version in enumerate(versions, start=first):
+    def _by_nuts(self, versions: FloatArray, numbers: IntArray) -> None:
+        for v, version in zip(numbers.tolist(), versions, strict=True):
             own = slice(self.ends[v], self.ends[v + 1])
             settings = self.settings._replace(draws=own.stop - own.start, sampler="nuts")
             L = self._likelihoods(version)

@@ -25,7 +25,8 @@ def sweep_versions(
     prior: FloatArray,
     start: FloatArray,
     states: npt.NDArray[np.uint64],
-    ends: IntArray,
+    begin: IntArray,
+    end: IntArray,
     discard: int,
     thinning: int,
     tries: int,
@@ -38,15 +39,15 @@ def sweep_versions(
     Parameters
     ----------
     versions : array of shape (V, n, K)
-        Log-likelihoods; each row that is used has a finite entry.
+        Log-likelihoods, in single or double precision; each row that is used has a finite entry.
     rows : array of integers
         The items of the bag.
     prior, start : arrays of shape (K,)
         Dirichlet parameters, and a mix that is near the modes.
     states : array of shape (V, 4)
         A random stream for each version.
-    ends : array of shape (V + 1,)
-        Draws ``ends[v]`` to ``ends[v + 1]`` are those of version v.
+    begin, end : arrays of shape (V,)
+        Draws ``begin[v]`` to ``end[v]`` are those of version v.
     discard, thinning : int
         Sweeps to discard in each version, and to make for each draw.
     tries : int
@@ -80,7 +81,7 @@ def sweep_versions(
             mode, blocks, weights, np.empty((0, K)), none, none, np.zeros(K + 1, np.int64),
             np.zeros(K), np.empty((0, K)), none,
         )  # fmt: skip
-        kept = ends[v + 1] - ends[v]
+        kept = end[v] - begin[v]
         if temperature == 1.0:
             own, counted, more = sweep(
                 layout, prior, mode, states[v], discard, kept, thinning, proposal, tries
@@ -88,8 +89,8 @@ def sweep_versions(
         else:
             own, more = jump_chain(proposal, mode, states[v], discard, kept, thinning)
             counted = allocate_draws(layout, own, states[v])
-        draws[ends[v] : ends[v + 1]] = own
-        batch[ends[v] : ends[v + 1]] = counted
+        draws[begin[v] : end[v]] = own
+        batch[begin[v] : end[v]] = counted
         accepted += more
     return accepted
 
@@ -114,7 +115,7 @@ def _likelihoods(logs: FloatArray, rows: IntArray, L: FloatArray, blocks: FloatA
     for i in range(len(rows)):
         peak = -np.inf
         for k in range(K):
-            peak = max(peak, logs[rows[i], k])
+            peak = max(peak, float(logs[rows[i], k]))
         for k in range(K):
-            L[i, k] = np.exp(logs[rows[i], k] - peak)
+            L[i, k] = np.exp(float(logs[rows[i], k]) - peak)
             blocks[i // BLOCK, k, i % BLOCK] = L[i, k]

@@ -85,30 +85,36 @@ def sample_versions(
         )
     settings = check_settings(versions.shape[2], prior, temperature, draws, warmup, sampler)
     seeds = seeds_of_bags(random_state, len(bags))
-    return sample_blocks([versions], len(versions), bags, settings, seeds)
+    every = np.arange(len(versions))
+    return sample_blocks([(every, versions)], len(versions), bags, settings, seeds)
 
 
 def sample_blocks(
-    blocks: Iterable[FloatArray],
+    blocks: Iterable[tuple[IntArray, FloatArray]],
     n_versions: int,
     bags: Sequence[npt.ArrayLike],
     settings: Settings,
     seeds: list[np.random.SeedSequence],
 ) -> list[MixtureSample]:
-    """Draw as :func:`sample_versions` does, from versions that come in blocks ``(v, n, K)``."""
+    """Draw as :func:`sample_versions` does, from versions that come in blocks.
+
+    Each block holds the numbers of some versions and their matrices ``(v, n, K)``; the first block
+    begins with version 0, by which the run is planned.
+    """
     n_versions = min(n_versions, settings.draws)
     runs: list[VersionRun] = []
-    at = 0
-    for block in blocks:
+    for numbers, block in blocks:
         rows = check_bags(bags, block.shape[1])
         if n_versions == 1:
             # The plain case, with the very draws it would have by itself.
             return draw_bags(check_matrix(block[0]), rows, settings, seeds)
-        known = _check_versions(block[: n_versions - at], rows)
-        if at == 0:
+        used = numbers < n_versions
+        known = _check_versions(block if used.all() else block[used], rows)
+        if not runs:
             runs = _plan_runs(known[0], rows, n_versions, settings, seeds)
-        _extend(runs, known, at)
-        at += len(known)
+        _extend(runs, known, numbers[used])
+        # Before the next block is made: the two together may be too much.
+        del block, known
     return [_mixture(run) for run in runs]
 
 
@@ -117,7 +123,9 @@ def _check_versions(block: FloatArray, rows: list[IntArray]) -> FloatArray:
     used[np.concatenate(rows)] = 1.0
     for matrix in block:
         check_rows(check_matrix(matrix), used)
-    return np.ascontiguousarray(block, dtype=np.float64)
+    # Single precision may stay: the samplers scale each row by itself.
+    kept = block.dtype if block.dtype in (np.float32, np.float64) else np.float64
+    return np.ascontiguousarray(block, dtype=kept)
 
 
 def _plan_runs(
@@ -135,7 +143,7 @@ def _plan_runs(
     return [VersionRun(first, *bag, ends, each) for bag in zip(rows, seeds, strict=True)]
 
 
-def _extend(runs: list[VersionRun], versions: FloatArray, first: int) -> None:
+def _extend(runs: list[VersionRun], versions: FloatArray, numbers: IntArray) -> None:
     """Run these versions for every bag, on all cores; results do not depend on how many."""
     chunk = max(1, -(-len(versions) * len(runs) // n_threads()))
     jobs = [
@@ -146,7 +154,7 @@ def _extend(runs: list[VersionRun], versions: FloatArray, first: int) -> None:
 
     def work(rows: slice) -> None:
         for run, block in jobs[rows]:
-            run.extend(versions[block], first + block.start)
+            run.extend(versions[block], numbers[block])
 
     for_each_block(work, len(jobs), 1)
 

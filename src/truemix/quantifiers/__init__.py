@@ -2,8 +2,9 @@
 
 from truemix.quantifiers.adjusted import ACC
 from truemix.quantifiers.base import NotFittedError, Quantifier
-from truemix.quantifiers.bayesian import BayesianEMQ, BayesianKDEy
+from truemix.quantifiers.bayesian import BayesianKDEy
 from truemix.quantifiers.bayesian_acc import BayesianACC
+from truemix.quantifiers.bayesian_emq import BayesianEMQ
 from truemix.quantifiers.bootstrap import Bootstrap
 from truemix.quantifiers.counting import CC, PCC
 from truemix.quantifiers.emq import EMQ

@@ -70,6 +70,8 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
     train_prevalence_: FloatArray
     n_features_in_: int
     _scorer: Scorer
+    # What the references look like and their class numbers, for checks; absent after loading.
+    _references: tuple[FloatArray, IntArray]
 
     # --- what a quantifier has to say ---------------------------------------------------------
 
@@ -243,6 +245,8 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         self.classes_ = classes
         self.train_prevalence_ = np.bincount(codes, minlength=len(classes)) / len(codes)
         self._scorer = scorer
+        # A copy: the user's array may change after fit.
+        self._references = (posteriors.copy(), codes)
         self._learn(posteriors, codes)
 
     def __sklearn_tags__(self) -> Any:

@@ -7,26 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from truemix._threads import row_blocks
 from truemix._typing import FloatArray, IntArray
-from truemix.inference.sampling import check_settings
-from truemix.inference.versions import sample_blocks
-from truemix.quantifiers.base import Inference
 from truemix.quantifiers.kdey import KDEy
-from truemix.quantifiers.reference_uncertainty import (
-    bags_at_once,
-    number_of_versions,
-    reference_weights,
-    versions_at_once,
-)
-from truemix.quantifiers.sampling import BayesianMixin
-from truemix.validation import check_choice, parameter_error
+from truemix.quantifiers.reference_uncertainty import reference_weights
+from truemix.quantifiers.reweighting import ReweightingMixin
+from truemix.validation import parameter_error
 
 if TYPE_CHECKING:
     from truemix.densities.class_densities import ClassDensities
 
 
-class BayesianKDEy(BayesianMixin, KDEy):
+class BayesianKDEy(ReweightingMixin, KDEy):
     """Bayesian quantification with kernel densities in the simplex.
 
     The densities of :class:`truemix.KDEy`, and instead of the most likely mix draws from the
@@ -127,16 +118,9 @@ class BayesianKDEy(BayesianMixin, KDEy):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._check_sampling()
-        if self.reference_uncertainty is not None:
-            check_choice(self.reference_uncertainty, "reference_uncertainty", ("bootstrap",))
+        self._check_reference_uncertainty()
         if not isinstance(self.averaging, bool | np.bool_):
             raise parameter_error("averaging", "True or False", self.averaging)
-
-    def _versions(self, scored: FloatArray, seed: int | None) -> FloatArray:
-        if self.reference_uncertainty is None:
-            return super()._versions(scored, seed)
-        n_versions = number_of_versions(*scored.shape[1:])
-        return self._reweighted(scored, seed, np.arange(n_versions))
 
     def _build(self, posteriors: FloatArray, codes: IntArray) -> None:
         super()._build(posteriors, codes)
@@ -152,17 +136,26 @@ class BayesianKDEy(BayesianMixin, KDEy):
         """Return some versions of the matrix: other weights in each, models and settings in turn.
 
         All models are met before the next setting, all settings before the first is met again.
+        Rows are relative to their maximum, in single precision.
         """
-        matrices = np.empty((len(versions), *scored.shape[1:]))
-        model = versions % len(scored)
-        setting = versions // len(scored) % len(self._alike)
-        for m, posteriors in enumerate(scored):
-            for s, densities in enumerate(self._alike):
-                own = np.flatnonzero((model == m) & (setting == s))
-                if own.size:
-                    weights = reference_weights(len(densities.codes), versions[own], seed)
-                    matrices[own] = densities.log_likelihoods(posteriors, weights)[0]
+        matrices = np.empty((len(versions), *scored.shape[1:]), dtype=np.float32)
+        kind = self._kinds(versions, len(scored))
+        for each in np.unique(kind):
+            own = np.flatnonzero(kind == each)
+            posteriors = scored[each % len(scored)]
+            densities = self._alike[each // len(scored)]
+            weights = reference_weights(len(densities.codes), versions[own], seed)
+            alone = len(own) == len(versions)
+            out = matrices if alone else np.empty((len(own), *scored.shape[1:]), matrices.dtype)
+            densities.relative_log_likelihoods(posteriors, weights, out)
+            if not alone:
+                matrices[own] = out
         return matrices
+
+    def _kinds(self, versions: IntArray, n_models: int) -> IntArray:
+        """Return which versions have model and setting in common, and so their kernels."""
+        kinds: IntArray = versions % (n_models * len(self._alike))
+        return kinds
 
     @classmethod
     def _versions_of_many(
@@ -174,34 +167,3 @@ class BayesianKDEy(BayesianMixin, KDEy):
         # One by one: the versions of all bandwidths at once would be too much to hold.
         for number, quantifier in enumerate(quantifiers):
             yield [number], [quantifier._versions(scored, seeds[number])]
-
-    def _infer_scored(
-        self, scored: FloatArray, bags: list[IntArray], seed: int | None
-    ) -> list[Inference]:
-        if self.reference_uncertainty is None:
-            return super()._infer_scored(scored, bags, seed)
-        inferences: list[Inference] = []
-        for block in bags_at_once(bags, scored.shape[2]):
-            part = scored[:, np.concatenate(block)]
-            if versions_at_once(*part.shape[1:]) < number_of_versions(*part.shape[1:]):
-                inferences.append(self._infer_large(part, seed))
-            else:
-                ends = np.cumsum([len(rows) for rows in block])
-                own = np.split(np.arange(ends[-1]), ends[:-1])
-                inferences += super()._infer_scored(part, own, seed)
-        return inferences
-
-    def _infer_large(self, scored: FloatArray, seed: int | None) -> Inference:
-        """Return the mix of a batch that is too large to hold all its versions at once."""
-        seed = self._seed() if seed is None else seed
-        n_items, n_classes = scored.shape[1:]
-        n_versions = number_of_versions(n_items, n_classes)
-        blocks = (
-            self._reweighted(scored, seed, np.arange(rows.start, rows.stop))
-            for rows in row_blocks(n_versions, versions_at_once(n_items, n_classes))
-        )
-        settings = check_settings(n_classes, prior=self._prior(scored), **self._options())
-        samples = sample_blocks(
-            blocks, n_versions, [np.arange(n_items)], settings, [np.random.SeedSequence(seed)]
-        )
-        return self._inference(samples[0], seed)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from truemix._threads import for_each_block
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.inference import MixtureSample
 from truemix.inference.confusion import sample_confusion
@@ -100,7 +101,14 @@ class BayesianACC(BayesianMixin):
         self, versions: FloatArray, bags: list[IntArray], seed: int | None = None
     ) -> list[Inference]:
         seed = self._seed() if seed is None else seed
-        return [self._inference(self._sample(versions[:, rows], seed), seed) for rows in bags]
+        samples: dict[int, MixtureSample] = {}
+
+        def work(block: slice) -> None:
+            for bag in range(block.start, block.stop):
+                samples[bag] = self._sample(versions[:, bags[bag]], seed)
+
+        for_each_block(work, len(bags), 1)
+        return [self._inference(samples[bag], seed) for bag in range(len(bags))]
 
     def _sample(self, versions: FloatArray, seed: int) -> MixtureSample:
         """Return draws given the decisions of one bag, from each model in turn."""

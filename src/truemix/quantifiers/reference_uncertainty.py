@@ -15,9 +15,11 @@ from truemix._typing import FloatArray, IntArray
 # Versions of the densities that a posterior is spread over, and the fewest for huge batches.
 VERSIONS = 100
 FEWEST_VERSIONS = 24
-# Versions held at once; beyond that they are made a few at a time, in at most so many passes.
-VERSIONS_BYTES = 256 << 20
-MOST_PASSES = 8
+# Versions held at once, in single precision: likelihood ratios are exact to 1e-5 even where a class
+# is a million times less likely. Beyond that they are made a few at a time, in so many passes.
+VERSIONS_BYTES = 160 << 20
+ITEM_BYTES = 4
+MOST_PASSES = 6
 # Keeps these random numbers apart from the sampler's, which has the same seed.
 _STREAM = 7
 
@@ -47,15 +49,15 @@ def number_of_versions(n_items: int, n_classes: int) -> int:
     Examples
     --------
     >>> number_of_versions(1000, 10), number_of_versions(1_000_000, 10)
-    (100, 26)
+    (100, 25)
     """
-    affordable = MOST_PASSES * VERSIONS_BYTES // (8 * n_items * n_classes)
+    affordable = MOST_PASSES * VERSIONS_BYTES // (ITEM_BYTES * n_items * n_classes)
     return int(min(VERSIONS, max(FEWEST_VERSIONS, affordable)))
 
 
 def versions_at_once(n_items: int, n_classes: int) -> int:
     """Return how many versions of a batch of this size may be held at once."""
-    return int(max(1, VERSIONS_BYTES // (8 * n_items * n_classes)))
+    return int(max(1, VERSIONS_BYTES // (ITEM_BYTES * n_items * n_classes)))
 
 
 def bags_at_once(bags: list[IntArray], n_classes: int) -> Iterator[list[IntArray]]:
@@ -63,11 +65,11 @@ def bags_at_once(bags: list[IntArray], n_classes: int) -> Iterator[list[IntArray
 
     Examples
     --------
-    >>> bags = [np.arange(n) for n in (200_000, 3, 4)]
+    >>> bags = [np.arange(n) for n in (300_000, 3, 4)]
     >>> [len(block) for block in bags_at_once(bags, n_classes=2)]
     [1, 2]
     """
-    most = VERSIONS_BYTES // (8 * VERSIONS * n_classes)
+    most = VERSIONS_BYTES // (ITEM_BYTES * VERSIONS * n_classes)
     block: list[IntArray] = []
     held = 0
     for rows in bags:
