@@ -8,7 +8,10 @@ PY := .venv/bin/python
 .PHONY: run test lint types imports bench docs clean
 
 run: .venv/.run
-	$(PY) examples/digits.py
+	.venv/bin/truemix demo out/demo --force --quiet
+	.venv/bin/truemix estimate out/demo/reference.csv out/demo/target.csv --label topic --quiet
+	.venv/bin/truemix estimate out/demo/reference.csv out/demo/target.csv --label topic \
+		--by week --report out/report.html
 
 test: lint types imports runtime-only
 	$(PY) -m pytest
@@ -31,9 +34,14 @@ runtime-only: .venv-runtime/.done
 bench: .venv/.dev
 	$(PY) benchmarks/densities.py
 	$(PY) benchmarks/posterior.py
+	$(PY) benchmarks/command_line.py
 
 docs: .venv/.dev
 	$(PY) examples/digits.py --picture docs/digits.png
+	.venv/bin/truemix demo out/demo --force --quiet
+	.venv/bin/truemix estimate out/demo/reference.csv out/demo/target.csv --label topic \
+		--by week --format csv --out out/weeks.csv --report out/report.html
+	$(PY) docs/screenshot.py out/report.html docs/report.png
 
 clean:
 	rm -rf .venv .venv-runtime out

@@ -76,12 +76,12 @@ def estimate_table(estimate: Estimate) -> Table:
     shown = _largest(estimate.prevalence)
     columns = {"estimate": _column(percent, estimate.prevalence[shown])}
     if estimate.draws is not None:
-        columns["interval"] = _intervals(estimate.interval(LEVEL_SHOWN)[shown], DASH, " %")
+        columns["interval"] = intervals(estimate.interval(LEVEL_SHOWN)[shown], DASH, " %")
     columns["counted"] = _column(percent, estimate.counted[shown])
     columns["reference"] = _column(percent, estimate.train_prevalence[shown])
     below = _left_out(estimate.classes, shown, "smaller classes")
     if estimate.draws is not None:
-        below.append(_about_intervals(LEVEL_SHOWN, estimate.estimand))
+        below.append(about_intervals(LEVEL_SHOWN, estimate.estimand))
     below += [f"Note: {sentence}" for sentence in estimate.warnings()]
     title = f"{estimate.method}: the mix of {items(estimate.n_items)}"
     return _table(title, estimate.classes[shown], columns, below)
@@ -97,9 +97,9 @@ def comparison_table(comparison: Comparison) -> Table:
     }
     below = _left_out(comparison.classes, shown, "classes that changed less")
     if comparison.interval is not None and comparison.rose is not None:
-        columns["interval"] = _intervals(comparison.interval[shown], "to", "", sign="+")
-        columns["rose"] = _column(_chance, comparison.rose[shown])
-        below.append(_about_intervals(comparison.level, "population"))
+        columns["interval"] = intervals(comparison.interval[shown], "to", "", sign="+")
+        columns["rose"] = _column(chance, comparison.rose[shown])
+        below.append(about_intervals(comparison.level, "population"))
     title = (
         f"{comparison.method}: the change of the mix in percentage points, "
         f"{items(comparison.n_items)} after {items(comparison.n_items_before)}"
@@ -117,7 +117,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def _chance(probability: float) -> str:
+def chance(probability: float) -> str:
     """Return a probability from draws, which cannot tell 0 and 1 from what is very near."""
     if probability < 0.001:
         return "< 0.1 %"
@@ -156,7 +156,8 @@ def _left_out(classes: AnyArray, shown: IntArray, what: str) -> list[str]:
     return [f"… and {left} {what}: see .frame()"] if left else []
 
 
-def _about_intervals(level: float, estimand: str) -> str:
+def about_intervals(level: float, estimand: str) -> str:
+    """Return the line below a table that says what its intervals are."""
     return f"{100 * level:g} % equal-tailed intervals; {ESTIMANDS[estimand]}"
 
 
@@ -164,7 +165,7 @@ def _column(form: Callable[[float], str], values: FloatArray) -> list[str]:
     return [form(value) for value in values.tolist()]
 
 
-def _intervals(bounds: FloatArray, between: str, unit: str, *, sign: str = "") -> list[str]:
+def intervals(bounds: FloatArray, between: str, unit: str, *, sign: str = "") -> list[str]:
     """Return intervals in percent, with the bounds of all rows under each other."""
     cells = [[f"{100 * bound:{sign}.1f}" for bound in row] for row in bounds.tolist()]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]

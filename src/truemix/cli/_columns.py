@@ -1,0 +1,251 @@
+"""Columns of a table as arrays: numbers straight into place, labels and groups as codes."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.cli._formats import Table
+from truemix.exceptions import InputError
+
+_DIGITS = re.compile(r"(\d{1,18})")
+
+
+class Rows:
+    """A table of numbers that grows: room is made in place, without a copy of it all.
+
+    Examples
+    --------
+    >>> rows = Rows(2)
+    >>> rows.add(np.ones((3, 2)))
+    >>> rows.array().shape
+    (3, 2)
+    """
+
+    def __init__(self, n_columns: int) -> None:
+        self._buffer = np.empty((0, n_columns))
+        self.length = 0
+
+    def add(self, values: FloatArray) -> None:
+        """Append rows."""
+        end = self.length + len(values)
+        if end > len(self._buffer):
+            # A third more: room that is not used stays untouched, and takes no memory.
+            room = max(end, self.length + self.length // 3, 1024)
+            self._buffer.resize((room, self._buffer.shape[1]), refcheck=False)
+        self._buffer[self.length : end] = values
+        self.length = end
+
+    def array(self) -> FloatArray:
+        """Return all rows."""
+        return self._buffer[: self.length]
+
+
+def numbers(batch: pa.RecordBatch, names: list[str], table: Table, start: int) -> FloatArray:
+    """Return columns of a batch that begins at row ``start``; each value must be a number."""
+    values = np.empty((batch.num_rows, len(names)))
+    for place, name in enumerate(names):
+        column = decoded(batch.column(name))
+        if not is_number(column.type):
+            raise InputError(
+                f"Column {name!r} of {table.name} holds {_noun(column.type)}; expected numbers."
+            )
+        if column.null_count:
+            row = start + int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+            raise _missing(table, row, name)
+        values[:, place] = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    finite = np.isfinite(values)
+    if not finite.all():
+        row, place = (int(each[0]) for each in np.nonzero(~finite))
+        if np.isnan(values[row, place]):
+            raise _missing(table, start + row, names[place])
+        raise InputError(
+            f"{table.place(start + row)} has {values[row, place]:g} in column {names[place]!r}; "
+            "expected a finite number."
+        )
+    return values
+
+
+def _missing(table: Table, row: int, name: str) -> InputError:
+    return InputError(
+        f"{table.place(row)} has no value in column {name!r}; expected a number. Fill it in or "
+        "remove such rows."
+    )
+
+
+def decoded(column: pa.Array) -> pa.Array:
+    """Return a column without the dictionary that it may be written with."""
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Tell whether a column of this type can be read as numbers."""
+    return bool(
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_decimal(kind)
+        or pa.types.is_boolean(kind)
+        # A column without any value: what is missing is said by row.
+        or pa.types.is_null(kind)
+    )
+
+
+def _noun(kind: pa.DataType) -> str:
+    if pa.types.is_string(kind):
+        return "text"
+    return "dates" if pa.types.is_temporal(kind) else f"values of type {kind}"
+
+
+class Codes:
+    """Values of a column as numbers, and which value each number stands for."""
+
+    def __init__(self, table: Table, name: str, what: str) -> None:
+        self._table, self._name, self._what = table, name, what
+        self._numbers: dict[Any, int] = {}
+        self._parts: list[IntArray] = []
+        self.length = 0
+
+    def add(self, column: pa.Array) -> None:
+        """Append a part of the column."""
+        if not pa.types.is_dictionary(column.type):
+            column = column.dictionary_encode()
+        if column.null_count:
+            self._complain(int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0]))
+        places = column.indices.to_numpy(zero_copy_only=False).astype(np.intp)
+        # A dictionary may hold values that do not occur.
+        used, places = np.unique(places, return_inverse=True)
+        found = column.dictionary.take(pa.array(used)).to_pylist()
+        for number, value in enumerate(found):
+            if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
+                self._complain(int(np.flatnonzero(places == number)[0]))
+        numbers = [self._numbers.setdefault(value, len(self._numbers)) for value in found]
+        self._parts.append(np.array(numbers, dtype=np.intp)[places])
+        self.length += len(places)
+
+    @property
+    def values(self) -> list[Any]:
+        """What occurs, in the order of first occurrence."""
+        return list(self._numbers)
+
+    def array(self) -> IntArray:
+        """Return the place of each row's value in ``values``."""
+        return np.concatenate(self._parts) if self._parts else np.empty(0, dtype=np.intp)
+
+    def _complain(self, row: int) -> None:
+        raise InputError(
+            f"{self._table.place(self.length + row)} has no {self._what} in column "
+            f"{self._name!r}; every item needs one. Fill it in or remove such rows."
+        )
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels of all items: the classes in order, the place of each item's class, their names."""
+
+    classes: AnyArray
+    codes: IntArray
+    names: list[str]
+
+    @property
+    def items(self) -> AnyArray:
+        """The label of each item."""
+        return self.classes[self.codes]
+
+
+def labels_of(codes: Codes, table: Table, name: str) -> Labels:
+    """Return labels, as whole numbers if all of them are, and as text otherwise."""
+    spelt = [_spelt(value, table, name) for value in codes.values]
+    numeric = all(_is_whole(text) for text in spelt)
+    order = sorted(range(len(spelt)), key=lambda i: int(spelt[i]) if numeric else spelt[i])
+    names = [spelt[i] for i in order]
+    ranks = np.empty(len(order), dtype=np.intp)
+    ranks[order] = np.arange(len(order))
+    classes = np.array([int(text) for text in names]) if numeric else np.array(names)
+    return Labels(classes, ranks[codes.array()], names)
+
+
+def _spelt(value: Any, table: Table, name: str) -> str:
+    """Return a label as a column would be named after it."""
+    if isinstance(value, bool):
+        # Columns of truth values are called True or true, as their writer does.
+        spellings = (str(value), str(value).lower(), str(value).upper())
+        return next((text for text in spellings if text in table.columns), str(value))
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, str | int):
+        return str(value)
+    raise InputError(
+        f"The label {value!r} in column {name!r} of {table.name} is of type "
+        f"{type(value).__name__}; labels must be text, whole numbers or truth values."
+    )
+
+
+def _is_whole(text: str) -> bool:
+    """Tell whether text is a whole number as Python writes it, so that nothing is lost."""
+    digits = text.removeprefix("-")
+    return digits.isascii() and digits.isdigit() and len(digits) < 18 and str(int(text)) == text
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The names of groups in order, and the place of each item's group among them."""
+
+    names: list[Any]
+    codes: IntArray
+
+
+def groups_of(codes: Codes) -> Groups:
+    """Return groups sorted as people would: numbers and dates as such, also inside of text."""
+    values = codes.values
+    read, key = _reading_of(values)
+    order = sorted(range(len(values)), key=lambda i: key(values[i]))
+    ranks = np.empty(len(order), dtype=np.intp)
+    ranks[order] = np.arange(len(order))
+    return Groups([read(values[i]) for i in order], ranks[codes.array()])
+
+
+def _reading_of(values: list[Any]) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """Return how to show values and how to sort them."""
+    if not all(isinstance(value, str) for value in values):
+        return _shown, lambda value: value
+    if all(_is_whole(text) for text in values):
+        return int, int
+    decimals = {len(text.partition(".")[2]) for text in values}
+    try:
+        # 1.9 and 1.10 are versions, 1.90 and 1.10 are numbers.
+        numeric = all(math.isfinite(float(text)) for text in values) and (
+            len(decimals) == 1 or all(repr(float(text)) == text for text in values)
+        )
+    except ValueError:
+        numeric = False
+    return str, float if numeric else natural_key
+
+
+def _shown(value: Any) -> Any:
+    return value if isinstance(value, str | bool | int | float | datetime.date) else str(value)
+
+
+def natural_key(text: str) -> tuple[Any, ...]:
+    """Return what sorts text with the numbers in it as numbers.
+
+    Examples
+    --------
+    >>> sorted(["week 10", "week 9"], key=natural_key)
+    ['week 9', 'week 10']
+    """
+    parts = _DIGITS.split(text)
+    return tuple(int(part) if i % 2 else part for i, part in enumerate(parts)), text
+
+
+def as_text(column: pa.Array) -> pa.Array:
+    """Return a column as text, with empty text for what is missing."""
+    return pc.fill_null(decoded(column).cast(pa.string()), "")

@@ -1,0 +1,103 @@
+"""The example of ``truemix demo``: support tickets whose mix changes from week to week.
+
+Each topic is a cloud of points; the classifier knows the clouds only from a few labelled points
+(linear discriminant analysis), so it is a real one, and often wrong. Tickets of a topic look the
+same in all weeks: label shift holds exactly.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from truemix._typing import FloatArray, IntArray
+from truemix.cli._output import as_csv
+
+TOPICS = ("billing", "defect", "delivery", "praise")
+REFERENCE_MIX = (0.35, 0.25, 0.15, 0.25)
+N_REFERENCES = 1000
+N_TRAINING = 300
+# Delivery trouble comes and goes; the other topics share the rest as in the reference.
+DELIVERY = (0.10, 0.10, 0.12, 0.17, 0.25, 0.34, 0.40, 0.41, 0.33, 0.22, 0.15, 0.12)
+TICKETS = (180, 220, 160, 240, 300, 360, 400, 380, 290, 40, 150, 210)
+CENTRES = np.array([[0.0, 0.0, 0.0], [1.8, 0.4, 0.5], [0.6, 1.9, -0.2], [-1.1, 1.1, 1.8]])
+# Posteriors have so many decimals, and sum to one exactly.
+DECIMALS = 5
+SEED = 4
+
+
+def example_files() -> dict[str, bytes]:
+    """Return the names and contents of the files.
+
+    Examples
+    --------
+    >>> files = example_files()
+    >>> list(files)
+    ['reference.csv', 'target.csv', 'truth.csv']
+    >>> files["reference.csv"].decode().splitlines()[0]
+    'topic,billing,defect,delivery,praise'
+    """
+    rng = np.random.default_rng(SEED)
+    training = rng.choice(len(TOPICS), N_TRAINING, p=REFERENCE_MIX)
+    classifier = _Discriminant(_points(training, rng), training)
+    labels = rng.choice(len(TOPICS), N_REFERENCES, p=REFERENCE_MIX)
+    reference = [
+        [TOPICS[label], *row]
+        for label, row in zip(
+            labels, _decimals(classifier.posteriors(_points(labels, rng))), strict=True
+        )
+    ]
+    target: list[list[Any]] = []
+    truth: list[list[Any]] = []
+    for number, (share, size) in enumerate(zip(DELIVERY, TICKETS, strict=True)):
+        week = f"2025-W{number + 10}"
+        labels = rng.choice(len(TOPICS), size, p=_mix(share))
+        rows = _decimals(classifier.posteriors(_points(labels, rng)))
+        target += [[week, f"T{len(target) + i + 1:05d}", *row] for i, row in enumerate(rows)]
+        shares = np.bincount(labels, minlength=len(TOPICS)) / size
+        truth.append([week, size, *(f"{each:.4f}" for each in shares)])
+    return {
+        "reference.csv": as_csv(["topic", *TOPICS], reference).encode(),
+        "target.csv": as_csv(["week", "ticket", *TOPICS], target).encode(),
+        "truth.csv": as_csv(["week", "tickets", *TOPICS], truth).encode(),
+    }
+
+
+class _Discriminant:
+    """Linear discriminant analysis: a Gaussian for each class, all of one shape."""
+
+    def __init__(self, points: FloatArray, labels: IntArray) -> None:
+        classes = range(len(TOPICS))
+        self._centres = np.array([points[labels == k].mean(axis=0) for k in classes])
+        around = points - self._centres[labels]
+        self._precision = np.linalg.inv(around.T @ around / len(points))
+        self._log_share = np.log(np.bincount(labels) / len(labels))
+
+    def posteriors(self, points: FloatArray) -> FloatArray:
+        """Return the probability of each class for each point."""
+        away = points[:, None, :] - self._centres
+        logs = self._log_share - 0.5 * np.einsum("nki,ij,nkj->nk", away, self._precision, away)
+        scores = np.exp(logs - logs.max(axis=1, keepdims=True))
+        return np.asarray(scores / scores.sum(axis=1, keepdims=True))
+
+
+def _points(labels: IntArray, rng: np.random.Generator) -> FloatArray:
+    return CENTRES[labels] + rng.normal(size=(len(labels), CENTRES.shape[1]))
+
+
+def _mix(delivery: float) -> FloatArray:
+    mix = np.array(REFERENCE_MIX)
+    place = TOPICS.index("delivery")
+    mix *= (1 - delivery) / (1 - mix[place])
+    mix[place] = delivery
+    return mix
+
+
+def _decimals(posteriors: FloatArray) -> list[list[str]]:
+    """Return posteriors with a few decimals; the largest takes what rounding leaves."""
+    unit = 10**DECIMALS
+    counts = np.round(posteriors * unit).astype(int)
+    rows = np.arange(len(counts))
+    counts[rows, counts.argmax(axis=1)] += unit - counts.sum(axis=1)
+    return [[f"{count / unit:.{DECIMALS}f}" for count in row] for row in counts.tolist()]

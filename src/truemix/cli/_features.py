@@ -1,0 +1,108 @@
+"""Feature columns for classifiers: numbers, and everything else as categories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from truemix.cli._columns import as_text, decoded, is_number
+from truemix.cli._formats import Table
+from truemix.exceptions import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Features:
+    """Which columns are features, and of which kind, as the reference decides.
+
+    Missing numbers are NaN; a missing category is empty text, which is a category of its own.
+
+    Attributes
+    ----------
+    types : dict
+        The type of each column; text is read as that type.
+    reference : str
+        Name of the file that decided it.
+    """
+
+    types: dict[str, pa.DataType]
+    reference: str
+
+    @property
+    def numeric(self) -> list[str]:
+        """Columns that are numbers, dates (as seconds) or truth values."""
+        return [name for name, kind in self.types.items() if not pa.types.is_string(kind)]
+
+    @property
+    def categorical(self) -> list[str]:
+        """All other columns."""
+        return [name for name, kind in self.types.items() if pa.types.is_string(kind)]
+
+    def frame(self, batch: pa.RecordBatch | pa.Table, table: Table, start: int) -> pd.DataFrame:
+        """Return a batch that begins at row ``start`` as scikit-learn takes it."""
+        import pandas as pd
+
+        columns: dict[str, object] = {}
+        for name in self.numeric:
+            columns[name] = self._numbers(_column(batch, name), name, table, start)
+        for name in self.categorical:
+            columns[name] = as_text(_column(batch, name)).to_numpy(zero_copy_only=False)
+        frame = pd.DataFrame(columns)
+        # One kind of text, whichever library's default it is.
+        return frame.astype(dict.fromkeys(self.categorical, object))
+
+    def _numbers(self, column: pa.Array, name: str, table: Table, start: int) -> np.ndarray:
+        if is_date(column.type):
+            column = column.cast(pa.timestamp("s"), safe=False).cast(pa.int64())
+        if not is_number(column.type):
+            raise InputError(
+                f"Column {name!r} of {table.name} is of type {column.type}, but {self.reference} "
+                "has numbers there; expected the same kind of column in both."
+            )
+        values = np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        infinite = np.flatnonzero(np.isinf(values))
+        if infinite.size:
+            raise InputError(
+                f"{table.place(start + int(infinite[0]))} has {values[infinite[0]]:g} in column "
+                f"{name!r}; expected a finite number, or nothing if it is missing."
+            )
+        return values
+
+
+def features_of(whole: pa.Table, table: Table) -> Features:
+    """Return the kinds of all columns of a reference."""
+    types = {}
+    for name in whole.column_names:
+        kind = whole.schema.field(name).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if pa.types.is_boolean(kind) or is_date(kind):
+            types[name] = kind
+        elif is_number(kind):
+            types[name] = pa.float64()
+        elif pa.types.is_string(kind):
+            types[name] = pa.string()
+        else:
+            raise InputError(
+                f"Column {name!r} of {table.name} is of type {kind}; features must be numbers, "
+                "text, truth values or dates. Drop the column."
+            )
+    return Features(types, table.name)
+
+
+def is_date(kind: pa.DataType) -> bool:
+    """Tell whether a column holds dates, with or without the time of the day."""
+    return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind))
+
+
+def _column(batch: pa.RecordBatch | pa.Table, name: str) -> pa.Array:
+    column = batch.column(name)
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+        if isinstance(column, pa.ChunkedArray):
+            column = pa.concat_arrays(column.chunks)
+    return decoded(column)

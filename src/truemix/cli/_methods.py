@@ -1,0 +1,236 @@
+"""From names and options of the command line to quantifiers and classifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from truemix._typing import AnyArray
+from truemix.cli._options import DEFAULT_METHOD, METHODS, POINT_METHODS
+from truemix.exceptions import InputError
+from truemix.validation import shown_list
+
+if TYPE_CHECKING:
+    from truemix.quantifiers import Quantifier
+
+DEFAULT_LEVEL = 0.95
+_BOOTSTRAP = "bootstrap-"
+
+
+@dataclass(frozen=True)
+class MethodOptions:
+    """What the user said about the method; None and empty where nothing was said."""
+
+    method: str | None = None
+    prior: tuple[str, ...] = ()
+    temperature: float | None = None
+    kernel: str | None = None
+    bandwidth: str | None = None
+    shrinkage: str | None = None
+    calibration: str | None = None
+    estimand: str | None = None
+    draws: int | None = None
+    reference_uncertainty: str | None = None
+    seed: int | None = None
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, Any]) -> MethodOptions:
+        """Take what belongs to the method from all parameters of a command."""
+        own = {each.name: parameters[each.name] for each in fields(cls)}
+        return cls(**{**own, "prior": tuple(own["prior"] or ())})
+
+    @property
+    def random_state(self) -> int:
+        """The seed; the same answer each time, unless the user wants another."""
+        if self.seed is not None and self.seed < 0:
+            raise InputError(
+                f"The option --seed is {self.seed}; expected a whole number from 0 on."
+            )
+        return self.seed or 0
+
+    def given(self) -> dict[str, Any]:
+        """Return the parameters that were given, as quantifiers take them, without the prior."""
+        said = {each.name: getattr(self, each.name) for each in fields(self)}
+        skipped = ("method", "prior", "seed")
+        given = {k: v for k, v in said.items() if k not in skipped and v is not None}
+        for name in ("bandwidth", "shrinkage", "reference_uncertainty"):
+            if name in given:
+                given[name] = value_of(given[name])
+        return given
+
+    def arguments(self) -> list[str]:
+        """Return the options that repeat this."""
+        words: list[str] = []
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if value == each.default:
+                continue
+            for one in value if isinstance(value, tuple) else (value,):
+                words += [option_of(each.name), f"{one}"]
+        return words
+
+
+def option_of(parameter: str) -> str:
+    """Return the option that sets a parameter.
+
+    Examples
+    --------
+    >>> option_of("reference_uncertainty")
+    '--reference-uncertainty'
+    """
+    return "--" + parameter.replace("_", "-")
+
+
+def value_of(text: str) -> Any:
+    """Return a value from the command line: a number, true, false, none, or text as it is.
+
+    Examples
+    --------
+    >>> value_of("0.5"), value_of("10"), value_of("none"), value_of("auto")
+    (0.5, 10, None, 'auto')
+    """
+    words = {"none": None, "true": True, "false": False}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def method_name(text: str) -> str:
+    """Return the name of a method from any spelling of it.
+
+    Examples
+    --------
+    >>> method_name("BayesianKDEy"), method_name("bayesian_kdey"), method_name("KDEY")
+    ('bayesian-kdey', 'bayesian-kdey', 'kdey')
+    """
+    letters = "".join(letter for letter in text.lower() if letter.isalnum())
+    for name in METHODS:
+        if name.replace("-", "") == letters:
+            return name
+    if letters == "bootstrap":
+        raise InputError(
+            "The method bootstrap repeats a point method; say which one, for example "
+            "--method bootstrap-kdey."
+        )
+    raise InputError(f"There is no method {text!r}; expected one of {', '.join(METHODS)}.")
+
+
+def quantifier_of(options: MethodOptions) -> Quantifier:
+    """Return the unfitted quantifier, checked as far as that is possible without classes."""
+    name = method_name(options.method or DEFAULT_METHOD)
+    quantifier = _default(name)
+    known = _parameters(quantifier)
+    given = options.given()
+    for parameter in [*given, *(["prior"] if options.prior else [])]:
+        if parameter not in known:
+            raise _no_such_parameter(parameter, name)
+    if "random_state" in known:
+        given["random_state"] = options.random_state
+    quantifier.set_params(**{known[parameter]: value for parameter, value in given.items()})
+    if options.prior:
+        _check_prior(options.prior, name)
+    quantifier._check_parameters()
+    return quantifier
+
+
+def level_of(level: float | None, method: str | None) -> float:
+    """Return the level of intervals, if the method gives any."""
+    from truemix.estimates.intervals import check_level
+
+    if level is None:
+        return DEFAULT_LEVEL
+    name = method_name(method or DEFAULT_METHOD)
+    if name in POINT_METHODS:
+        raise InputError(
+            f"The method {name} gives no intervals, so --level has no meaning; leave it out, or "
+            "choose a method that begins with bayesian or bootstrap."
+        )
+    return check_level(level)
+
+
+def _default(name: str) -> Quantifier:
+    from truemix import quantifiers
+
+    if name.startswith(_BOOTSTRAP):
+        return quantifiers.Bootstrap(_default(name.removeprefix(_BOOTSTRAP)))
+    classes = {each.lower(): each for each in quantifiers.__all__}
+    made: Quantifier = getattr(quantifiers, classes[name.replace("-", "")])()
+    return made
+
+
+def _parameters(quantifier: Quantifier) -> dict[str, str]:
+    """Return what can be set, and what it is called inside: a bootstrap also sets its method."""
+    own = quantifier.get_params(deep=True)
+    return {name.removeprefix("quantifier__"): name for name in own}
+
+
+def _no_such_parameter(parameter: str, name: str) -> InputError:
+    owners = [each for each in METHODS if parameter in _parameters(_default(each))]
+    return InputError(
+        f"The method {name} has no {parameter}; methods that have {option_of(parameter)} are "
+        f"{', '.join(owners)}. Leave the option out or choose one of these."
+    )
+
+
+# --- the prior --------------------------------------------------------------------------------
+
+
+def prior_of(texts: tuple[str, ...], classes: AnyArray) -> Any:
+    """Return a prior from what was typed: a number, mapls, or numbers with class names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> prior_of(("ham=2,spam=1",), np.array(["ham", "spam"]))
+    {'ham': 2.0, 'spam': 1.0}
+    """
+    if len(texts) == 1 and "=" not in texts[0]:
+        return value_of(texts[0])
+    by_name = {str(label): label for label in classes.tolist()}
+    prior: dict[Any, float] = {}
+    for text in texts:
+        # A class name may hold commas; then it needs an option of its own.
+        whole = text.rpartition("=")[0] in by_name
+        for pair in [text] if whole else text.split(","):
+            name, _, value = pair.rpartition("=")
+            if name not in by_name:
+                raise InputError(
+                    f"The option --prior names the class {name!r}; expected one of "
+                    f"{shown_list(list(by_name))}."
+                )
+            prior[by_name[name]] = _prior_number(value, text)
+    return prior
+
+
+def _check_prior(texts: tuple[str, ...], name: str) -> None:
+    """Refuse what cannot be a prior, before any file is read."""
+    if texts == ("mapls",):
+        if name != "bayesian-emq":
+            raise InputError(
+                f"The adaptive prior mapls belongs to the method bayesian-emq, not to {name}; give "
+                "a number, or choose that method."
+            )
+        return
+    for text in texts:
+        if "=" in text:
+            _prior_number(text.rpartition("=")[2], text)
+        elif len(texts) > 1:
+            _prior_number("", text)
+        else:
+            _prior_number(text, text)
+
+
+def _prior_number(value: str, text: str) -> float:
+    number = value_of(value)
+    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 < number < 1e300:
+        raise InputError(
+            f"The option --prior is {text!r}; expected a positive number for all classes, or "
+            "CLASS=NUMBER for each of them."
+        )
+    return float(number)

@@ -1,0 +1,104 @@
+"""Where results go: stdout or a file that appears whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from truemix._files import atomic_write
+from truemix.cli._options import Format
+from truemix.exceptions import InputError
+
+A_DIAGNOSTIC_FAILED = 3
+_MOST_FAILURES = 5
+
+
+def check_outputs(outputs: dict[str, str | None], inputs: Iterable[str] = ()) -> None:
+    """Refuse files that cannot be written, before the work begins.
+
+    ``outputs`` are options and the file each names, ``inputs`` files that must not be lost.
+    """
+    taken = {Path(name).resolve(): name for name in inputs if name != "-"}
+    for option, name in outputs.items():
+        if name is None:
+            continue
+        if not name:
+            raise InputError(f"The option {option} is empty; expected the name of a file.")
+        path = Path(name)
+        if path.resolve() in taken:
+            raise InputError(
+                f"The option {option} names {name}, which this command already uses; choose "
+                "another file."
+            )
+        taken[path.resolve()] = name
+        if path.is_dir():
+            raise InputError(f"Cannot write {name}: it is a folder; expected a file.")
+        if not path.parent.is_dir():
+            found = "is not a folder" if path.parent.exists() else "does not exist; make it first"
+            raise InputError(f"Cannot write {name}: {path.parent} {found}.")
+        if not os.access(path.parent, os.W_OK):
+            raise InputError(f"Cannot write {name}: the folder {path.parent} may not be written.")
+
+
+def chosen_format(given: Format | None, out: str | None) -> Format:
+    """Return the format that was asked for, or that the file's extension says."""
+    if given is not None or out is None:
+        return given or Format.table
+    extension = Path(out).suffix.lower().removeprefix(".")
+    return Format(extension) if extension in {"json", "csv"} else Format.table
+
+
+def write(text: str, out: str | None) -> None:
+    """Write text to a file, or to stdout; always in UTF-8, as whoever reads the data expects."""
+    data = text.encode("utf-8", "replace")
+    if out is not None:
+        with atomic_write(out) as file:
+            file.write(data)
+        return
+    stdout = sys.stdout
+    if stdout is None:
+        raise InputError("Stdout is closed, so there is nowhere to write; use --out FILE.")
+    stdout.flush()
+    stdout.buffer.write(data)
+    stdout.flush()
+
+
+def as_json(content: Any) -> str:
+    """Return content as JSON for people and programs."""
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def as_csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return rows as CSV, with all digits of numbers and nothing for None.
+
+    Examples
+    --------
+    >>> print(as_csv(["class", "share"], [["a, b", 0.25], ["c", None]]), end="")
+    class,share
+    "a, b",0.25
+    c,
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def end_with(failures: Iterable[str]) -> None:
+    """Say which diagnostics failed, and let the exit code tell it too."""
+    sentences = list(failures)
+    for sentence in sentences[:_MOST_FAILURES]:
+        typer.echo(f"Warning: {sentence}", err=True)
+    if len(sentences) > _MOST_FAILURES:
+        typer.echo(f"Warning: {len(sentences) - _MOST_FAILURES} more like these.", err=True)
+    if sentences:
+        raise typer.Exit(A_DIAGNOSTIC_FAILED)

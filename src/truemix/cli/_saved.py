@@ -1,0 +1,92 @@
+"""Quantifiers that ``truemix tune`` has saved, in place of a reference."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from truemix.cli._methods import MethodOptions, method_name, option_of, prior_of
+from truemix.cli._source import Source
+from truemix.exceptions import InputError
+
+if TYPE_CHECKING:
+    from truemix.quantifiers import Quantifier
+
+# What can be changed without learning again.
+_CHANGEABLE = ("temperature", "estimand", "draws")
+
+
+def is_saved(source: Source) -> bool:
+    """Tell whether a file is one of truemix's own archives, by its contents."""
+    if source.kind() != "NPZ":
+        return False
+    import numpy as np
+
+    try:
+        with source.path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            header = json.loads(archive["header"].tobytes())
+        return str(header["kind"]).startswith("truemix ")
+    except Exception:
+        # Whatever it is, it is not ours; who reads it as a table says what is wrong.
+        return False
+
+
+def load_saved(source: Source, options: MethodOptions, classifier: str | None) -> Quantifier:
+    """Return a saved quantifier with the parameters that the user changes."""
+    from sklearn.base import clone
+
+    from truemix.persistence import load
+
+    quantifier = load(source.path)
+    changes = _changes(quantifier, options, source.name, classifier)
+    if options.seed is not None and "random_state" in quantifier.get_params():
+        changes["random_state"] = options.random_state
+    if not changes:
+        return quantifier
+    changed: Quantifier = clone(quantifier).set_params(**changes)
+    # As if it had been saved with these parameters: what follows from them is made again.
+    changed._restore(quantifier._state())
+    return changed
+
+
+def n_references(quantifier: Quantifier) -> int | None:
+    """Return the number of items that a quantifier was fitted on, if it remembers."""
+    state = quantifier._state()
+    if "codes" in state:
+        return len(state["codes"])
+    return int(state["confusion_counts"].sum()) if "confusion_counts" in state else None
+
+
+def _changes(
+    quantifier: Quantifier, options: MethodOptions, name: str, classifier: str | None
+) -> dict[str, Any]:
+    kind = type(quantifier).__name__
+    known = quantifier.get_params()
+    if options.method is not None:
+        wanted = method_name(options.method).replace("-", "")
+        inner = getattr(quantifier, "quantifier", None)
+        own = f"{kind}{type(inner).__name__}" if inner is not None else kind
+        if wanted != own.lower():
+            raise InputError(
+                f"{name} is a saved quantifier of the method {own}, but --method is "
+                f"{options.method}; leave the option out, or give labelled items as REFERENCE."
+            )
+    given = options.given()
+    if options.prior:
+        given["prior"] = options.prior
+    if classifier is not None:
+        given["classifier"] = classifier
+    changes: dict[str, Any] = {}
+    for parameter, value in given.items():
+        if parameter not in (*_CHANGEABLE, "prior"):
+            raise InputError(
+                f"{name} is a saved quantifier, whose {parameter} is already decided; leave "
+                f"{option_of(parameter)} out, or give labelled items as REFERENCE."
+            )
+        if parameter not in known:
+            raise InputError(
+                f"{name} is a saved quantifier of the method {kind}, which has no {parameter}; "
+                f"leave {option_of(parameter)} out."
+            )
+        changes[parameter] = prior_of(value, quantifier.classes_) if parameter == "prior" else value
+    return changes

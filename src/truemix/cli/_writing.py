@@ -1,0 +1,74 @@
+"""Tables of posteriors as files, in the format that the extension names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+
+from truemix._files import atomic_write
+from truemix._typing import AnyArray, FloatArray
+from truemix.cli._columns import as_text, decoded, is_number
+from truemix.exceptions import InputError
+
+EXTENSIONS = (".csv", ".tsv", ".parquet", ".arrow", ".feather", ".npz")
+
+
+def check_kind(out: str | None, keep: Sequence[str] | None) -> None:
+    """Refuse a file whose extension names no format, before the work begins."""
+    if out is None:
+        if keep:
+            raise InputError("The option --keep is about the file of --out; name that file too.")
+    elif Path(out).suffix.lower() not in EXTENSIONS:
+        raise InputError(
+            f"The extension of {out} names no format; expected one of {', '.join(EXTENSIONS)}."
+        )
+
+
+def write_posteriors(
+    posteriors: FloatArray, classes: AnyArray, kept: pa.Table | None, out: str
+) -> None:
+    """Write kept columns and one column of posteriors per class."""
+    names = [str(label) for label in classes.tolist()]
+    before = {} if kept is None else {n: kept.column(n).combine_chunks() for n in kept.column_names}
+    kind = Path(out).suffix.lower()
+    with atomic_write(out) as file:
+        if kind == ".npz":
+            _write_npz(file, posteriors, names, before)
+            return
+        columns = {name: pa.array(posteriors[:, k]) for k, name in enumerate(names)}
+        _write_arrow(file, pa.table({**before, **columns}), kind)
+
+
+def _write_arrow(file: BinaryIO, table: pa.Table, kind: str) -> None:
+    if kind in {".csv", ".tsv"}:
+        from pyarrow import csv
+
+        options = csv.WriteOptions(
+            delimiter="\t" if kind == ".tsv" else ",", quoting_style="needed"
+        )
+        csv.write_csv(table, file, options)
+    elif kind == ".parquet":
+        from pyarrow.parquet import write_table
+
+        write_table(table, file)
+    else:
+        with pa.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table)
+
+
+def _write_npz(
+    file: BinaryIO, posteriors: FloatArray, names: list[str], before: dict[str, pa.Array]
+) -> None:
+    arrays: dict[str, AnyArray] = {"X": posteriors, "classes": np.array(names)}
+    for name, column in before.items():
+        if name in arrays:
+            raise InputError(f"An NPZ file cannot hold a kept column named {name!r}; rename it.")
+        if is_number(decoded(column).type) and not column.null_count:
+            arrays[name] = decoded(column).to_numpy(zero_copy_only=False)
+        else:
+            arrays[name] = np.array(as_text(column).to_pylist())
+    np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
