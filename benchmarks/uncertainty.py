@@ -34,7 +34,8 @@ DATA_SETS = (
 PAPER = {"crossfit": False, "reference_uncertainty": None, "averaging": False}
 METHODS = {
     "Bayes-EMQ": BayesianEMQ(),
-    "Bayes-ACC": BayesianACC(),
+    # Its draws are expensive where many classes overlap.
+    "Bayes-ACC": BayesianACC(draws=400),
     "Bayes-KDEy(Gau)": BayesianKDEy(kernel="gaussian", **PAPER),
     "Bayes-KDEy(Ait-λ)": BayesianKDEy(**PAPER),
     "… calibrated temperature": BayesianKDEy(**PAPER),

@@ -1,4 +1,4 @@
-"""The README's code runs and prints what the README says."""
+"""The code in README and docs runs and prints what they say."""
 
 import contextlib
 import io
@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parents[1] / "README.md"
-EXAMPLES = re.findall(r"```python\n(.*?)```\n+```\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLE = re.compile(r"```python\n(.*?)```\n+```\n(.*?)```", re.DOTALL)
+EXAMPLES = [each for page in PAGES for each in EXAMPLE.findall(page.read_text("utf-8"))]
 
 
 def test_there_are_examples():
-    assert len(EXAMPLES) >= 2
+    assert len(EXAMPLES) >= 3
 
 
 # A row of the table with an interval: class, estimate, lower, upper, then counted and reference.
@@ -34,5 +36,9 @@ def test_an_example_prints_what_it_says(code, output):
             # from there: the end of an interval may move by two of the 267 items.
             for k in (2, 4, 5):
                 assert float(now[k]) == pytest.approx(float(drawn[k]), abs=0.8)
+        elif "between" in expected:
+            # The ends of an interval again, as whole percents.
+            numbers = [[int(n) for n in re.findall(r"(\d+)%", text)] for text in (line, expected)]
+            assert numbers[0] == pytest.approx(numbers[1], abs=1)
         else:
             assert line == expected

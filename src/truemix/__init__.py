@@ -13,6 +13,7 @@ from truemix._version import __version__
 if TYPE_CHECKING:
     from truemix import (
         calibration,
+        checks,
         densities,
         inference,
         metrics,
@@ -53,6 +54,7 @@ __all__ = [
     "NotFittedError",
     "__version__",
     "calibration",
+    "checks",
     "densities",
     "inference",
     "load",
@@ -74,6 +76,7 @@ _HOME = {
 }
 _MODULES = {
     "calibration",
+    "checks",
     "densities",
     "inference",
     "metrics",

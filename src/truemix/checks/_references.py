@@ -1,0 +1,175 @@
+"""Reference items and targets judged alike: each by densities it had no part in.
+
+Under label shift an item of a class looks the same wherever it comes from, so a target and a
+reference of that class differ only if they are treated differently. Here they are treated alike.
+Each reference is judged by the densities of the other folds; each target is dealt to a fold as well
+and judged by the very same densities. Where a classifier was cross-fitted, each reference was
+scored by the one model that had not seen it; each target takes the scores of one model, all models
+in equal parts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+
+from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.exceptions import InputError
+from truemix.quantifiers import Bootstrap, KDEy
+from truemix.quantifiers.automatic import (
+    BANDWIDTHS,
+    N_FOLDS,
+    _at_most,
+    _folds,
+    choose_smoothing,
+)
+from truemix.quantifiers.base import NotFittedError, Quantifier
+from truemix.validation import parameter_error
+
+# References that make the densities, and those that bags are drawn from: beyond these a random
+# part serves. More would find deviations too small to matter, for work that grows with the product.
+MOST_REFERENCES = 20_000
+MOST_DRAWN = 2_000
+# Smoothing for quantifiers that have none of their own; only the bandwidth is chosen, because the
+# check does not depend much on it, and the whole grid takes many times as long.
+KERNEL = "aitchison"
+SHRINKAGE = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class References:
+    """The references behind a quantifier, and how to judge items by them."""
+
+    classes: AnyArray
+    posteriors: FloatArray  # (m, K)
+    codes: IntArray
+    fold: IntArray
+    drawn: IntArray  # rows that bags are drawn from, ordered by class
+    kernel: str
+    bandwidth: float
+    shrinkage: float
+
+    @cached_property
+    def drawn_codes(self) -> IntArray:
+        """The class of each item that bags are drawn from."""
+        return self.codes[self.drawn]
+
+    @cached_property
+    def drawn_counts(self) -> IntArray:
+        """How many items of each class bags are drawn from."""
+        return np.bincount(self.drawn_codes, minlength=len(self.classes))
+
+    @cached_property
+    def drawn_posteriors(self) -> FloatArray:
+        """The posteriors of the items that bags are drawn from."""
+        return self.posteriors[self.drawn]
+
+    @cached_property
+    def log_likelihood(self) -> FloatArray:
+        """The log-likelihood of the items that bags are drawn from, out of fold."""
+        return self.judge(self.drawn_posteriors, self.fold[self.drawn])
+
+    def judge(self, posteriors: FloatArray, fold: IntArray) -> FloatArray:
+        """Return the log-likelihood of items ``(n, K)``, each under references of other folds."""
+        # The compiled loops bring numba along: not before they are needed.
+        from truemix.densities.class_densities import ClassDensities
+
+        counts = np.bincount(self.codes)
+        matrix = np.empty(posteriors.shape)
+        for f in range(N_FOLDS):
+            here = np.flatnonzero(fold == f)
+            if here.size:
+                # The only item of a class has to stand in for it even where it is judged itself.
+                others = np.flatnonzero((self.fold != f) | (counts[self.codes] == 1))
+                densities = ClassDensities(
+                    self.posteriors[others],
+                    self.codes[others],
+                    self.kernel,
+                    np.array([self.bandwidth]),
+                    self.shrinkage,
+                )
+                matrix[here] = densities.log_likelihood(posteriors[here])[0]
+        return matrix
+
+    def judge_targets(
+        self, scored: FloatArray, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return each target's posteriors, as one of the models scored it, and log-likelihood."""
+        n_models, n_items, _ = scored.shape
+        posteriors = scored[rng.permutation(n_items) % n_models, np.arange(n_items)]
+        return posteriors, self.judge(posteriors, rng.permutation(n_items) % N_FOLDS)
+
+
+def references_of(quantifier: Quantifier, rng: np.random.Generator) -> References:
+    """Return the references of a fitted quantifier in a form that targets can be compared with."""
+    inner = quantifier.quantifier_ if isinstance(quantifier, Bootstrap) else quantifier
+    posteriors, codes = _scored_references(inner)
+    kernel, bandwidth, shrinkage = _smoothing(inner, posteriors, codes)
+    kept = _at_most(MOST_REFERENCES, codes, rng)
+    posteriors, codes = posteriors[kept], codes[kept]
+    drawn = _at_most(MOST_DRAWN, codes, rng)
+    return References(
+        classes=quantifier.classes_,
+        posteriors=posteriors,
+        codes=codes,
+        fold=_folds(codes, rng),
+        drawn=drawn[np.argsort(codes[drawn], kind="stable")],
+        kernel=kernel,
+        bandwidth=bandwidth,
+        shrinkage=shrinkage,
+    )
+
+
+def check_can_be_checked(quantifier: object) -> Quantifier:
+    """Refuse what is not a fitted quantifier whose references and targets are scored alike."""
+    if not isinstance(quantifier, Quantifier):
+        raise parameter_error("quantifier", "a truemix quantifier", quantifier)
+    name = type(quantifier).__name__
+    if not hasattr(quantifier, "classes_"):
+        raise NotFittedError(
+            f"This {name} is not fitted yet; call fit with labelled reference items before "
+            "checking a target."
+        )
+    inner = quantifier.quantifier_ if isinstance(quantifier, Bootstrap) else quantifier
+    if inner.classifier is None:
+        return quantifier
+    if inner._hard:
+        raise InputError(
+            f"This {name} keeps only the classifier's decisions, which nearly any mix explains; "
+            "the check needs posteriors. Use KDEy, EMQ or PCC, or fit on posteriors."
+        )
+    if not inner.crossfit and not isinstance(inner.classifier, FrozenEstimator):
+        raise InputError(
+            f"This {name} scores targets with a classifier refitted on all references, and "
+            "references with models that had not seen them, so the two differ even where nothing "
+            "has changed; the check needs both scored alike. Fit with crossfit=True, or pass a "
+            "trained classifier as FrozenEstimator with held-out references."
+        )
+    return quantifier
+
+
+def _scored_references(quantifier: Quantifier) -> tuple[FloatArray, IntArray]:
+    if isinstance(quantifier, KDEy):
+        return quantifier._densities.reference, quantifier._densities.codes
+    kept = getattr(quantifier, "_references", None)
+    if kept is None:
+        raise InputError(
+            f"This {type(quantifier).__name__} was loaded from a file, which holds no reference "
+            "items; the check compares targets with them. Fit it again, or save a KDEy, whose "
+            "file does hold them."
+        )
+    posteriors, codes = kept
+    return posteriors, codes
+
+
+def _smoothing(
+    quantifier: Quantifier, posteriors: FloatArray, codes: IntArray
+) -> tuple[str, float, float]:
+    """Return the kernel, bandwidth and shrinkage of the densities that judge."""
+    if isinstance(quantifier, KDEy):
+        return quantifier.kernel, quantifier.bandwidth_, quantifier.shrinkage_
+    choice = choose_smoothing(posteriors, codes, KERNEL, BANDWIDTHS[KERNEL], (SHRINKAGE,))
+    return KERNEL, choice.bandwidth, SHRINKAGE

@@ -1,0 +1,251 @@
+"""The answer of a check: numbers, tables behind them, and what they mean in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.checks._multiple import discoveries
+from truemix.estimates.intervals import check_level
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+# Share of items listed as unusual that may be usual ones.
+FDR = 0.05
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ShiftCheck:
+    """Whether some mix of the reference classes explains a target.
+
+    Attributes
+    ----------
+    p_value : float
+        How often a bag of reference items, drawn with the mix that fits the target best, would
+        fit as badly as the target does.
+    statistic : float
+        The larger of ``scores``.
+    null : ndarray
+        The same for the bags of reference items.
+    level : float
+        The check fails if the p-value is at most this.
+    parts, scores : dict
+        The two statistics, ``"tail"`` (positive: items are less typical than references of that
+        mix; negative: more) and ``"energy"`` (distance of the two sets), and how many standard
+        deviations they are from what is usual.
+    labels : ndarray of shape (K,)
+        The classes.
+    prevalence : ndarray of shape (K,)
+        The mix that fits best.
+    class_scores, class_p_values, class_adjusted : ndarray of shape (K,)
+        Per class, see :attr:`classes`.
+    item_p_values : ndarray of shape (n,)
+        How often a reference item of this mix has so small a density.
+    item_classes : ndarray of int of shape (n,)
+        The class that each item resembles most, as a number.
+    without_unusual : ndarray of shape (K,)
+        The mix of the items that are not unusual.
+    with_unknown : ndarray of shape (K + 1,)
+        The mix if items of an unknown class are possible; its share is the last number.
+    detectable : float
+        The share of items unlike all references that the check would notice in four of five
+        targets of this size; fewer may go unnoticed.
+    n_compared, n_references : int
+        How many items were compared, and with how many references.
+    lonely : ndarray
+        Classes with a single reference item, which no other item of its class can judge.
+    random_state : int
+        The seed that repeats this check.
+    adjusted_p_value : float or None
+        For one of many groups: the p-value adjusted for their number.
+    """
+
+    p_value: float
+    statistic: float
+    null: FloatArray
+    level: float
+    parts: dict[str, float]
+    scores: dict[str, float]
+    labels: AnyArray
+    prevalence: FloatArray
+    class_scores: FloatArray
+    class_p_values: FloatArray
+    class_adjusted: FloatArray
+    item_p_values: FloatArray
+    item_classes: IntArray
+    without_unusual: FloatArray
+    with_unknown: FloatArray
+    detectable: float
+    n_compared: int
+    n_references: int
+    lonely: AnyArray
+    random_state: int
+    adjusted_p_value: float | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing speaks against the assumption, at this level."""
+        p_value = self.p_value if self.adjusted_p_value is None else self.adjusted_p_value
+        return p_value > self.level
+
+    @property
+    def n_items(self) -> int:
+        """How many items the target has."""
+        return len(self.item_p_values)
+
+    @property
+    def unknown_share(self) -> float:
+        """The share of an unknown class, if one is possible."""
+        return float(self.with_unknown[-1])
+
+    @property
+    def known_prevalence(self) -> FloatArray:
+        """The mix of the known classes beside an unknown one, adding up to one."""
+        known = self.with_unknown[:-1]
+        return np.asarray(known / known.sum()) if known.sum() > 0 else self.prevalence
+
+    @property
+    def shift(self) -> float:
+        """How far the share of a class moves if unusual items do not count: the largest change."""
+        others = np.array([self.without_unusual, self.known_prevalence])
+        return float(np.abs(others - self.prevalence).max())
+
+    @property
+    def explanation(self) -> str:
+        """What the check found, in plain words."""
+        from truemix.checks._words import explained
+
+        return explained(self)
+
+    @property
+    def classes(self) -> pd.DataFrame:
+        """Which class has changed: one row per class.
+
+        ``statistic``: how untypical the items attributed to the class are, in standard deviations
+        from what is usual (positive: less typical than its references); ``p_value`` on its own, and
+        ``adjusted`` for looking at all classes.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "class": self.labels,
+                "prevalence": self.prevalence,
+                "statistic": self.class_scores,
+                "p_value": self.class_p_values,
+                "adjusted": self.class_adjusted,
+            }
+        )
+
+    @property
+    def estimates(self) -> pd.DataFrame:
+        """The mix as it fits best, without unusual items, and beside an unknown class."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "class": self.labels,
+                "estimate": self.prevalence,
+                "without_unusual": self.without_unusual,
+                "with_unknown": self.with_unknown[:-1],
+            }
+        )
+
+    def unusual_items(self, fdr: float = FDR) -> IntArray:
+        """Return the numbers of items that are unlike the references, the most unusual first.
+
+        Parameters
+        ----------
+        fdr : float
+            Share of usual items that may be among them (Benjamini and Hochberg).
+
+        Returns
+        -------
+        ndarray of int
+
+        Notes
+        -----
+        The smallest p-value is about one in so many references. Where there are as many items, a
+        few unusual ones cannot be told from the extremes that chance brings: ``items()`` shows
+        them first all the same.
+        """
+        return discoveries(self.item_p_values, check_level(fdr))
+
+    def items(self, fdr: float = FDR) -> pd.DataFrame:
+        """Return one row per item, the most unusual first.
+
+        Parameters
+        ----------
+        fdr : float
+            As for :meth:`unusual_items`.
+
+        Returns
+        -------
+        DataFrame
+            ``item`` (its row number), ``p_value``, ``resembles`` (a class), ``unusual``.
+        """
+        import pandas as pd
+
+        order = np.argsort(self.item_p_values, kind="stable")
+        unusual = np.zeros(self.n_items, dtype=bool)
+        unusual[self.unusual_items(fdr)] = True
+        return pd.DataFrame(
+            {
+                "item": order,
+                "p_value": self.item_p_values[order],
+                "resembles": self.labels[self.item_classes[order]],
+                "unusual": unusual[order],
+            }
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """Return the main numbers as plain Python objects, ready for JSON."""
+        return {
+            "passed": self.passed,
+            "p_value": self.p_value,
+            "adjusted_p_value": self.adjusted_p_value,
+            "level": self.level,
+            "statistic": self.statistic,
+            "scores": dict(self.scores),
+            "explanation": self.explanation,
+            "n_items": self.n_items,
+            "n_compared": self.n_compared,
+            "n_references": self.n_references,
+            "n_unusual": len(self.unusual_items()),
+            "unknown_share": self.unknown_share,
+            "detectable": self.detectable,
+            "shift": self.shift,
+            "classes": self.classes.to_dict("records"),
+            "estimates": self.estimates.to_dict("records"),
+            "random_state": self.random_state,
+        }
+
+    def plot(self, ax: Axes | None = None) -> Figure | SubFigure:
+        """Draw the statistic among those of the bags of references.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Figure
+        """
+        from truemix.checks._plots import draw
+
+        return draw(self, ax)
+
+    def adjusted(self, p_value: float) -> ShiftCheck:
+        """Return this check with a p-value adjusted for being one of many."""
+        return replace(self, adjusted_p_value=p_value)
+
+    def __repr__(self) -> str:
+        verdict = "passed" if self.passed else "failed"
+        return f"Label shift: {verdict} at level {self.level:g}\n{self.explanation}"

@@ -1,0 +1,298 @@
+"""The check of label shift: its size, its power and its words."""
+
+import json
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from scipy.stats import kstest
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+
+import truemix
+from support import Given, posteriors
+from truemix import ACC, EMQ, PCC, BayesianKDEy, Bootstrap, InputError, KDEy, NotFittedError
+from truemix.checks import ShiftCheck, checking, label_shift, label_shift_by
+
+
+@pytest.fixture
+def few_bags(monkeypatch):
+    """Where only the distribution of p-values matters, 99 bags do."""
+    monkeypatch.setattr(checking, "N_BAGS", 99)
+
+
+def fitted(m=600, n_classes=3, seed=0, kind=KDEy, **settings):
+    P, codes = posteriors(m, n_classes, seed)
+    labels = np.array([f"c{k:02d}" for k in range(n_classes)])[codes]
+    if kind is KDEy or kind is BayesianKDEy:
+        settings = {"bandwidth": 0.4, "shrinkage": 0.2, **settings}
+    return kind(**settings).fit(P, labels)
+
+
+def sharpened(P, power):
+    return P**power / (P**power).sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(("n", "n_classes"), [(60, 3), (300, 2), (150, 8)])
+def test_p_values_are_uniform_under_label_shift(n, n_classes, few_bags):
+    """References and targets are new each time; as many targets as references in one case."""
+    p_values = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        mix = rng.dirichlet(np.ones(n_classes))
+        target, _ = posteriors(n, n_classes, 1000 + seed, mix=mix)
+        quantifier = fitted(300, n_classes, seed)
+        p_values.append(label_shift(quantifier, target, random_state=seed).p_value)
+    # Of true uniforms one set in 200 fails; the seeds are fixed, so this one does not.
+    assert kstest(p_values, "uniform").pvalue > 0.005
+
+
+def test_a_clear_violation_fails_and_is_explained():
+    quantifier = fitted()
+    target, _ = posteriors(300, 3, 1)
+    check = label_shift(quantifier, sharpened(target, 0.5), random_state=0)
+    assert check.p_value == 1 / 1000
+    assert not check.passed
+    assert check.explanation.startswith(
+        "These 300 items do not look like any mix of the reference classes (p = 0.001): "
+    )
+    assert "off by" in check.explanation
+    assert repr(check).startswith("Label shift: failed at level 0.05\nThese 300 items")
+
+
+def test_a_mix_of_the_references_passes_and_says_what_could_be_missed():
+    target, _ = posteriors(300, 3, 1, mix=[0.7, 0.2, 0.1])
+    check = label_shift(fitted(), target, random_state=0)
+    assert check.passed
+    assert check.explanation.startswith(
+        "Nothing speaks against these 300 items being a mix of the reference classes (p = 0."
+    )
+    assert "could be unlike the references without being noticed" in check.explanation
+    assert 0.01 < check.detectable < 0.2
+
+
+def test_what_is_detectable_is_detected(few_bags):
+    """Items that sit where no class has any, in the share that four of five targets reveal."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, 400)
+    p = np.clip(0.2 + 0.6 * codes + 0.05 * rng.normal(size=400), 0.01, 0.99)
+    quantifier = KDEy(bandwidth=0.2, shrinkage=0.1).fit(np.column_stack([1 - p, p]), codes)
+    failed, shares = [], []
+    for seed in range(12):
+        codes = rng.integers(0, 2, 200)
+        p = np.clip(0.2 + 0.6 * codes + 0.05 * rng.normal(size=200), 0.01, 0.99)
+        fits = label_shift(quantifier, np.column_stack([1 - p, p]), random_state=seed)
+        p[: round(fits.detectable * 200)] = 0.5
+        check = label_shift(quantifier, np.column_stack([1 - p, p]), random_state=seed)
+        failed.append(not check.passed)
+        shares.append(fits.detectable)
+    # 80 % of 12 with a standard error of 12 %; the energy statistic may add to it.
+    assert np.mean(failed) > 0.5
+    assert np.mean(shares) < 0.1
+
+
+@pytest.mark.parametrize("n", [1, 5])
+@pytest.mark.parametrize("n_classes", [2, 50])
+def test_few_items_and_many_classes_give_sensible_answers(n, n_classes, few_bags):
+    quantifier = fitted(500, n_classes)
+    target, _ = posteriors(n, n_classes, 7)
+    check = label_shift(quantifier, target, random_state=0)
+    assert 0.01 <= check.p_value <= 1
+    assert np.isfinite(check.statistic)
+    assert np.isfinite(check.null).all()
+    assert check.null.std() > 0
+    assert check.prevalence.sum() == pytest.approx(1)
+    assert len(check.items()) == n
+    assert ("this item" if n == 1 else "these 5 items") in check.explanation.lower()
+
+
+def test_an_item_like_no_other_fails_alone(few_bags):
+    rng = np.random.default_rng(0)
+    p = np.concatenate([rng.beta(2, 40, 500), rng.beta(40, 2, 500)])
+    P = np.column_stack([1 - p, p])
+    quantifier = KDEy(bandwidth=0.3, shrinkage=0.1).fit(P, np.repeat([0, 1], 500))
+    assert not label_shift(quantifier, [[0.5, 0.5]], random_state=0).passed
+    assert label_shift(quantifier, [[0.95, 0.05]], random_state=0).passed
+
+
+def test_the_same_seed_gives_the_same_p_value(few_bags):
+    quantifier, (target, _) = fitted(), posteriors(100, 3, 1)
+    first, again, other = (label_shift(quantifier, target, random_state=s) for s in (3, 3, 4))
+    assert first.p_value == again.p_value
+    assert np.array_equal(first.null, again.null)
+    assert not np.array_equal(first.null, other.null)
+    unseeded = label_shift(quantifier, target)
+    repeated = label_shift(quantifier, target, random_state=unseeded.random_state)
+    assert unseeded.p_value == repeated.p_value
+
+
+def test_cross_fitted_models_are_compared_like_with_like(few_bags):
+    """An over-fitted classifier: its refitted scores would look unlike the references."""
+    rng = np.random.default_rng(0)
+    failed = 0
+    for seed in range(8):
+        y = rng.integers(0, 2, 300)
+        X = rng.normal(size=(300, 30)) + 0.5 * y[:, None] * (np.arange(30) < 3)
+        target = rng.integers(0, 2, 150)
+        Z = rng.normal(size=(150, 30)) + 0.5 * target[:, None] * (np.arange(30) < 3)
+        quantifier = KDEy(classifier=LogisticRegression(C=100), bandwidth=0.3, shrinkage=0.1).fit(
+            X, y
+        )
+        failed += not label_shift(quantifier, Z, random_state=seed).passed
+    # Five in a hundred: more than 2 of 8 happen in 0.6 % of cases.
+    assert failed <= 2
+
+
+def test_any_quantifier_that_keeps_posteriors_can_be_checked(few_bags):
+    target, _ = posteriors(200, 3, 1, mix=[0.6, 0.3, 0.1])
+    for kind, settings in ((EMQ, {}), (PCC, {}), (ACC, {}), (BayesianKDEy, {"draws": 10})):
+        quantifier = fitted(kind=kind, **settings)
+        assert label_shift(quantifier, target, random_state=0).passed
+        assert not label_shift(quantifier, sharpened(target, 0.4), random_state=0).passed
+    P, codes = posteriors(600, 3, 0)
+    wrapped = Bootstrap(EMQ(), draws=10).fit(P, codes)
+    alone = EMQ().fit(P, codes)
+    checks = [label_shift(q, target, random_state=0).p_value for q in (wrapped, alone)]
+    assert checks[0] == checks[1]
+
+
+def test_the_references_are_those_of_the_fit_whatever_the_caller_does_later(few_bags):
+    P, codes = posteriors(300, 3, 0)
+    target, _ = posteriors(100, 3, 1)
+    quantifier = EMQ().fit(P, codes)
+    before = label_shift(quantifier, target, random_state=0).p_value
+    P[:] = 1 / 3
+    assert label_shift(quantifier, target, random_state=0).p_value == before
+
+
+def test_a_saved_kdey_can_be_checked_others_say_why_not(tmp_path, few_bags):
+    target, _ = posteriors(50, 3, 1)
+    for kind in (KDEy, EMQ):
+        truemix.save(fitted(kind=kind), tmp_path / kind.__name__)
+    loaded = truemix.load(tmp_path / "KDEy")
+    expected = label_shift(fitted(), target, random_state=0).p_value
+    assert label_shift(loaded, target, random_state=0).p_value == expected
+    with pytest.raises(InputError, match=r"This EMQ was loaded from a file, .* Fit it again"):
+        label_shift(truemix.load(tmp_path / "EMQ"), target)
+
+
+def test_groups_are_checked_alone_and_adjusted_together(monkeypatch):
+    # More than the small level of a group asks for, so that a group alone gets as many.
+    monkeypatch.setattr(checking, "N_BAGS", 299)
+    quantifier = fitted()
+    good, _ = posteriors(200, 3, 1)
+    bad = sharpened(posteriors(100, 3, 2)[0], 0.3)
+    groups = np.repeat(["a", "b", "c"], 100)
+    checks = label_shift_by(quantifier, np.concatenate([good, bad]), groups, random_state=0)
+    assert {key: check.passed for key, check in checks.items()} == {
+        "a": True,
+        "b": True,
+        "c": False,
+    }
+    alone = label_shift(quantifier, good[:100], random_state=0)
+    assert checks["a"].p_value == alone.p_value
+    assert checks["c"].adjusted_p_value == pytest.approx(3 * checks["c"].p_value)
+    assert "adjusted for the number of groups" in checks["c"].explanation
+
+
+def test_small_levels_get_more_bags():
+    assert checking._number_of_bags(0.05) == 999
+    assert (1 + checking._number_of_bags(0.05 / 50)) * 0.05 / 50 >= 4
+
+
+def test_unusual_items_are_those_put_in():
+    rng = np.random.default_rng(0)
+    p = np.concatenate([rng.beta(2, 60, 2000), rng.beta(60, 2, 2000)])
+    quantifier = KDEy(bandwidth=0.3, shrinkage=0.05)
+    quantifier = quantifier.fit(np.column_stack([1 - p, p]), np.repeat(["no", "yes"], 2000))
+    p = np.concatenate([np.full(30, 0.5), rng.beta(2, 60, 170), rng.beta(60, 2, 100)])
+    check = label_shift(quantifier, np.column_stack([1 - p, p]), random_state=0)
+    unusual = check.unusual_items(fdr=0.1)
+    assert set(range(30)) <= set(unusual.tolist())
+    assert len(unusual) <= 40
+    assert check.items()["unusual"].iloc[:30].all()
+    assert set(check.items()["item"]) == set(range(300))
+    # Some usual items in the tails come with them.
+    assert 0.1 <= check.unknown_share <= 0.25
+    # Without the 30 there are 170 and 100.
+    assert check.without_unusual[0] == pytest.approx(170 / 270, abs=0.02)
+    assert "are unlike everything in the reference; most of these resemble class" in (
+        check.explanation
+    )
+
+
+def test_the_class_that_changed_is_named():
+    P, codes = posteriors(900, 3, 0, sharpness=12)
+    quantifier = KDEy(bandwidth=0.4, shrinkage=0.2).fit(P, codes)
+    target, of_class = posteriors(450, 3, 1, sharpness=12)
+    softer = np.where(of_class[:, None] == 2, sharpened(target, 0.55), target)
+    frame = label_shift(quantifier, softer, random_state=0).classes
+    assert frame["adjusted"].idxmin() == 2
+    assert frame["adjusted"][2] < 0.01
+    assert frame["statistic"][2] > 3
+    assert (frame["adjusted"][:2] > 0.05).all()
+    assert (frame["adjusted"] >= frame["p_value"]).all()
+
+
+def test_the_summary_is_plain_and_complete(few_bags):
+    target, _ = posteriors(80, 3, 1)
+    check = label_shift(fitted(), target, random_state=0)
+    summary = check.summary()
+    again = json.loads(json.dumps(summary))
+    assert again["p_value"] == check.p_value
+    assert again["explanation"] == check.explanation
+    assert [row["class"] for row in again["classes"]] == ["c00", "c01", "c02"]
+    assert again["passed"] is True
+
+
+def test_the_picture_shows_the_statistic(few_bags):
+    target, _ = posteriors(80, 3, 1)
+    check = label_shift(fitted(), target, random_state=0)
+    figure = check.plot()
+    assert isinstance(figure, Figure)
+    lines = [line.get_xdata()[0] for line in figure.axes[0].get_lines()]
+    assert check.statistic in lines
+    axes = Figure().add_subplot()
+    assert check.plot(ax=axes) is axes.figure
+    with pytest.raises(InputError, match="ax is an object of type 'str'; expected matplotlib Axes"):
+        check.plot("here")
+
+
+def test_large_targets_are_compared_in_part(monkeypatch, few_bags):
+    monkeypatch.setattr(checking, "MOST_COMPARED", 50)
+    target, _ = posteriors(120, 3, 1)
+    check = label_shift(fitted(), target, random_state=0)
+    assert (check.n_items, check.n_compared) == (120, 50)
+    assert "A random part of 50 items was compared." in check.explanation
+    assert len(check.item_p_values) == 120
+
+
+def test_a_single_reference_item_is_mentioned(few_bags):
+    P, codes = posteriors(200, 2, 0)
+    kept = np.flatnonzero((codes == 0) | (np.arange(200) == 1))
+    quantifier = KDEy(bandwidth=0.4, shrinkage=0.2).fit(P[kept], codes[kept])
+    target, _ = posteriors(60, 2, 1)
+    check = label_shift(quantifier, target, random_state=0)
+    assert isinstance(check, ShiftCheck)
+    assert "Class '1' has a single reference item" in check.explanation
+
+
+def test_wrong_input_gets_one_sentence(few_bags):
+    P, codes = posteriors(90, 3, 0)
+    target, _ = posteriors(10, 3, 1)
+    with pytest.raises(InputError, match="The 'quantifier' parameter must be a truemix quantifier"):
+        label_shift("KDEy", target)
+    with pytest.raises(NotFittedError, match="This KDEy is not fitted yet; call fit"):
+        label_shift(KDEy(), target)
+    with pytest.raises(InputError, match="The 'level' parameter must be a number between 0 and 1"):
+        label_shift(fitted(), target, level=5)
+    with pytest.raises(InputError, match="The 'random_state' parameter must be"):
+        label_shift(fitted(), target, random_state="now")
+    refitted = EMQ(classifier=Given()).fit(P, codes)
+    with pytest.raises(InputError, match=r"This EMQ scores targets with a classifier refitted .*"):
+        label_shift(refitted, target)
+    decided = ACC(classifier=Given(), crossfit=True).fit(P, codes)
+    with pytest.raises(InputError, match="This ACC keeps only the classifier's decisions"):
+        label_shift(decided, target)
+    frozen = EMQ(classifier=FrozenEstimator(Given().fit(P, codes))).fit(P, codes)
+    assert label_shift(frozen, target, random_state=0).n_items == 10
