@@ -25,7 +25,7 @@ def tail_by_counting(judge, mix, density):
     """Return for each density the share of references, and the item, that have none larger."""
     references = judge.references
     known = np.log(np.exp(references.log_likelihood) @ mix)
-    own = sum(mix[k] / (references.drawn_codes == k).sum() for k in range(3))
+    own = sum(mix[k] ** 2 / (references.drawn_codes == k).sum() for k in range(3))
     result = []
     for value in density:
         below = sum(mix[k] * (known[references.drawn_codes == k] <= value).mean() for k in range(3))
@@ -183,24 +183,33 @@ def test_the_tail_statistic_is_the_sum_over_classes_where_these_are_apart(judge)
     assert np.allclose(classes[0, 1:], 0)
 
 
-def test_the_background_is_the_even_mix_tilted_by_what_references_are_below():
+def test_the_background_is_the_even_mix_tilted_by_how_many_like_references_are_below():
     rng = np.random.default_rng(0)
     labels = np.repeat([0, 1, 2], [5, 20, 40])
     reference = rng.normal(size=(65, 3)) + 2 * np.eye(3)[labels]
-    items = rng.normal(size=(10, 3))
-
-    def even(matrix):
-        return np.exp(matrix).mean(axis=1)
-
-    def below(value):
-        return np.mean([(even(reference)[labels == k] <= value).mean() for k in range(3)])
-
-    usual = [below(value) ** -0.9 for value in even(reference)]
-    scale = np.mean([np.mean(np.array(usual)[labels == k]) for k in range(3)])
-    own = np.mean([1 / 5, 1 / 20, 1 / 40])
-    expected = [value * ((below(value) + own) / (1 + own)) ** -0.9 / scale for value in even(items)]
+    items = rng.normal(size=(10, 3)) - 1
+    weights = 1 / np.array([5, 20, 40])[labels]
+    even = np.exp(reference).mean(axis=1)
+    expected = []
+    for row in items:
+        like = reference.argmax(axis=1) == row.argmax()
+        share = weights * like / weights[like].sum()
+        scale = sum(
+            s * share[even <= v].sum() ** -1.2 for s, v in zip(share, even, strict=True) if s
+        )
+        own = (share**2).sum()
+        value = np.exp(row).mean()
+        tail = (share[even <= value].sum() + own) / (1 + own)
+        expected.append(value * tail**-1.2 / scale)
     found = np.exp(background_log_likelihood(items, reference, labels))
     assert np.allclose(found, expected)
+
+
+def test_where_no_reference_looks_like_the_class_the_background_is_the_even_mix():
+    reference = np.log([[2.0, 1.0], [3.0, 1.0], [2.0, 1.0], [4.0, 1.0]])
+    items = np.log([[1.0, 2.0], [1.0, 5.0]])
+    found = background_log_likelihood(items, reference, [0, 0, 1, 1])
+    assert np.allclose(np.exp(found), [1.5, 3.0])
 
 
 def test_an_unknown_class_gets_a_share_and_leaves_the_others_theirs():

@@ -49,6 +49,14 @@ def test_the_level_and_the_estimand_are_on_the_picture(changes):
     assert "these very items (batch)" in found
 
 
+@pytest.fixture(autouse=True)
+def default_style():
+    """Other libraries that tests import change matplotlib's style for the whole process."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        yield
+
+
 def test_no_text_crosses_the_edge_of_the_figure():
     long = np.array(["a long name " * 5 + str(k) for k in range(3)])
     for figure in (

@@ -99,7 +99,7 @@ class Judge:
         outside = np.where(left[:, codes] > 0, outside, 1.0)
         left = np.where(left > 0, left, counts)
         weights = outside * (mixes / left)[:, codes]
-        own = (1.0 - outside) * (mixes / left).sum(axis=1, keepdims=True)
+        own = (1.0 - outside) * (mixes**2 / left).sum(axis=1, keepdims=True)
         tail, by_class = self._items.compare(shares - weights, weights, mixes, own)
         return np.column_stack([tail, by_class])
 
@@ -133,8 +133,12 @@ class Judge:
         return np.asarray((below + own) / (1.0 + own))
 
     def own(self, mix: FloatArray) -> float:
-        """Return the weight that an item of this mix would have, were it a reference."""
-        return float((mix / self.references.drawn_counts).sum())
+        """Return the weight that an item of this mix would have, were it a reference.
+
+        An item of class k would have ``mix[k] / counts[k]``, and is of that class as often as the
+        mix says.
+        """
+        return float((mix**2 / self.references.drawn_counts).sum())
 
 
 @dataclass(frozen=True, eq=False)

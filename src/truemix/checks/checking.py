@@ -23,7 +23,7 @@ from truemix.tables import groups_of
 # Bags in the null distribution, and how many of them should lie beyond the level.
 N_BAGS = 999
 BEYOND = 4
-MOST_BAGS = 19_999
+MOST_BAGS = 4_999
 # Items of the target that are compared; beyond this a random part of them.
 MOST_COMPARED = 2_000
 # Quantile of the normal distribution for the power of 80 % that ``detectable`` is about.
@@ -112,7 +112,8 @@ def label_shift_by(
     >>> p = np.concatenate([rng.beta(2, 4, 300), rng.beta(4, 2, 300)])
     >>> P = np.column_stack([1 - p, p])
     >>> quantifier = KDEy(bandwidth=0.3, shrinkage=0.1).fit(P, ["ham"] * 300 + ["spam"] * 300)
-    >>> checks = label_shift_by(quantifier, P[200:400], ["May"] * 100 + ["June"] * 100)
+    >>> months = ["May"] * 100 + ["June"] * 100
+    >>> checks = label_shift_by(quantifier, P[200:400], months, random_state=0)
     >>> {month: check.passed for month, check in checks.items()}
     {'June': True, 'May': True}
     """

@@ -9,10 +9,10 @@ from truemix._typing import FloatArray
 from truemix.exceptions import InputError
 from truemix.validation import check_labels
 
-# How strongly the unknown prefers the tail: where a share u of the references has so small a
-# density, the unknown has that density times u ** (TAIL - 1), scaled. Smaller is stronger. From
-# 0.03 to 0.2 estimates of known classes hardly differ; with more, the unknown takes typical items.
-TAIL = 0.1
+# How strongly the unknown prefers tails: where a share u of the references has so small a density,
+# the unknown has that density times u ** -POWER, scaled. With less the unknown takes typical items,
+# with more it overlooks all but the strangest; from 0.9 to 1.2 estimates hardly differ.
+POWER = 1.2
 
 
 def background_log_likelihood(
@@ -20,14 +20,15 @@ def background_log_likelihood(
 ) -> FloatArray:
     """Log density of each item under "none of the classes": one more column for the matrix.
 
-    The background is the even mix of all classes, tilted towards its own tail: where only a share
-    u of held-out references has so small a density, the density counts ``u ** (0.1 - 1)`` times
-    (scaled, so that it is as likely as the even mix on average over such references). An item as
-    typical as most references speaks against the unknown, one beyond all of them for it, by a
-    factor that grows with how many references there are. A plainly broad density, in contrast, is
-    useful in few dimensions only: with many classes kernel estimates are far too low at every new
-    item, and the broad one would explain everything. The ranks of held-out references take care of
-    that.
+    The background is the even mix of all classes, tilted towards the tails. An item is ranked by
+    that mix's density among the held-out references that look most like the same class: where only
+    a share u of them has so small a density, the density counts ``u ** -1.2`` times (scaled, so
+    that on average over these references nothing changes). An item as typical as most references
+    speaks against the unknown, one beyond all of them for it, by a factor that grows with how many
+    there are. A plainly broad density, in contrast, is useful in few dimensions only: with many
+    classes kernel estimates are far too low at every new item, and the broad one would explain
+    everything. The ranks of held-out references take care of that, and ranking among the like
+    keeps a class that is spread out from being taken for the unknown.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ def background_log_likelihood(
     >>> items = np.log([[6, 1], [1, 6], [0.1, 0.1]])
     >>> unknown = background_log_likelihood(items, reference, labels)
     >>> np.exp(unknown - items.max(axis=1)).round(2)
-    array([0.27, 0.27, 1.58])
+    array([0.27, 0.27, 2.49])
     """
     from scipy.special import logsumexp
 
@@ -68,16 +69,26 @@ def background_log_likelihood(
             f"and ({len(codes)},) with {codes.max() + 1} distinct labels; expected (n, K), (m, K) "
             "and (m,) with K of them."
         )
-    counts = np.bincount(codes)
-    weights = 1.0 / (n_classes * counts[codes])
+    weights = 1.0 / np.bincount(codes)[codes]
+    density = logsumexp(matrix, axis=1) - np.log(n_classes)
+    known_density = logsumexp(known, axis=1) - np.log(n_classes)
+    like, known_like = matrix.argmax(axis=1), known.argmax(axis=1)
+    for k in range(n_classes):
+        items, references = like == k, known_like == k
+        # Where no reference looks like the class, there is nothing to rank among.
+        if items.any() and references.any():
+            density[items] += _log_tilt(
+                known_density[references], weights[references], density[items]
+            )
+    return np.asarray(density)
+
+
+def _log_tilt(known: FloatArray, weights: FloatArray, values: FloatArray) -> FloatArray:
+    """Return the logarithm of what the density counts, given how many references are below."""
+    order = np.argsort(known, kind="stable")
+    shares = weights[order] / weights.sum()
+    below = np.concatenate([[0.0], np.cumsum(shares)])
     # The item counts as one more reference, so that no tail probability is zero.
-    own = (1.0 / counts).mean()
-    density, known_density = (
-        logsumexp(each, axis=1) - np.log(n_classes) for each in (matrix, known)
-    )
-    order = np.argsort(known_density, kind="stable")
-    below = np.concatenate([[0.0], np.cumsum(weights[order])])
-    scale = np.log(weights[order] @ below[1:] ** (TAIL - 1.0))
-    place = np.searchsorted(known_density[order], density, side="right")
-    tail = np.log((below[place] + own) / (1.0 + own))
-    return np.asarray(density + (TAIL - 1.0) * tail - scale)
+    own = shares @ shares
+    tail = (below[np.searchsorted(known[order], values, side="right")] + own) / (1.0 + own)
+    return np.asarray(-POWER * np.log(tail) - np.log(shares @ below[1:] ** -POWER))
