@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from truemix import InputError, _threads
-from truemix.inference import sample_mixture, sample_mixtures, sample_versions
+from truemix.inference import _version_run, sample_mixture, sample_mixtures, sample_versions
 from truemix.inference.sampling import check_seed, check_settings
 from truemix.inference.versions import sample_blocks
 
@@ -149,3 +149,14 @@ def test_wrong_input_is_named():
     with pytest.raises(InputError, match="row 2"):
         sample_versions(impossible, [[1, 2]])
     assert len(sample_versions(impossible, [[0, 1]], draws=4)) == 1
+
+
+def test_a_plan_made_from_some_items_leaves_the_posterior_as_it_is(monkeypatch):
+    versions = overlapping(400, 3, 20)
+    whole = sample_versions(versions, [np.arange(400)], draws=4000, random_state=0)[0]
+    monkeypatch.setattr(_version_run, "MOST_PLANNED", 50)
+    planned = sample_versions(versions, [np.arange(400)], draws=4000, random_state=1)[0]
+    # Both are worth at least 0.3 of their draws: five standard errors of the difference.
+    error = np.sqrt(2 * whole.diagnostics["within_variance"] / (0.3 * 4000))
+    assert (np.abs(whole.draws.mean(axis=0) - planned.draws.mean(axis=0)) < 5 * error).all()
+    np.testing.assert_allclose(planned.draws.std(axis=0), whole.draws.std(axis=0), rtol=0.1)

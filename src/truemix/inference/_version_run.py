@@ -14,6 +14,9 @@ from truemix.inference._random import seed_state
 from truemix.inference._samplers import check_gibbs, draw_mixes
 from truemix.inference._version_sweeps import sweep_versions
 
+# Items that a plan looks at, about.
+MOST_PLANNED = 100_000
+
 
 class VersionRun:
     """Draws of one bag under all versions, planned by the first of them.
@@ -47,10 +50,16 @@ class VersionRun:
         self.parts: dict[int, dict[str, Any]] = {}
         if settings.sampler == "gibbs":
             check_gibbs(settings.temperature, np.ones(1), whole=True)
-        L = self._likelihoods(first)
-        posterior = make_posterior(L, np.ones(len(L)), settings.prior, settings.temperature)
+        # Of a huge bag some items, each for several, tell what to plan for.
+        step = max(1, len(rows) // MOST_PLANNED)
+        L = self._likelihoods(first, rows[::step])
+        weights = np.full(len(L), float(step))
+        posterior = make_posterior(L, weights, settings.prior, settings.temperature)
         layout = arrange(posterior.L, posterior.w, posterior.mode)
-        self.plan = make_plan(posterior, layout, settings, True, self.seeds[-1])
+        plan = make_plan(posterior, layout, settings, True, self.seeds[-1])
+        # Each version has proposals of its own; those of the first would hold all its items.
+        self.tries = 0 if plan.proposal is None else 1
+        self.plan = plan._replace(proposal=None)
         self.start = posterior.mode
 
     def extend(self, versions: FloatArray, numbers: IntArray) -> None:
@@ -80,24 +89,23 @@ class VersionRun:
         """What went wrong in some version, each sentence once."""
         return sorted({text for part in self.parts.values() for text in part["failed"]})
 
-    def _likelihoods(self, version: FloatArray) -> FloatArray:
-        logs = version[self.rows].astype(np.float64, copy=False)
+    def _likelihoods(self, version: FloatArray, rows: IntArray) -> FloatArray:
+        logs = version[rows].astype(np.float64, copy=False)
         likelihoods: FloatArray = np.exp(logs - logs.max(axis=1, keepdims=True))
         return likelihoods
 
     def _by_sweeps(self, versions: FloatArray, numbers: IntArray) -> None:
         states = np.stack([seed_state(self.seeds[v]) for v in numbers.tolist()])
-        tries = 0 if self.plan.proposal is None else 1
         accepted = sweep_versions(
             versions, self.rows, self.settings.prior, self.start, states,
             self.ends[numbers], self.ends[numbers + 1], self.plan.discard, self.plan.thinning,
-            tries, self.settings.temperature, self.draws, self.batch,
+            self.tries, self.settings.temperature, self.draws, self.batch,
         )  # fmt: skip
         kept = int((self.ends[numbers + 1] - self.ends[numbers]).sum())
         steps = self.plan.discard * len(versions) + self.plan.thinning * kept
         self.parts[int(numbers[0])] = {
             "divergences": 0,
-            "acceptance": accepted / steps if tries else 1.0,
+            "acceptance": accepted / steps if self.tries else 1.0,
             "thinning": self.plan.thinning,
             "steps": steps,
             "failed": [],
@@ -107,6 +115,6 @@ class VersionRun:
         for v, version in zip(numbers.tolist(), versions, strict=True):
             own = slice(self.ends[v], self.ends[v + 1])
             settings = self.settings._replace(draws=own.stop - own.start, sampler="nuts")
-            L = self._likelihoods(version)
+            L = self._likelihoods(version, self.rows)
             results = draw_mixes(L, np.ones(len(L)), settings, self.seeds[v])
             self.draws[own], self.batch[own], self.parts[v] = results
