@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # Sweeps to discard in each version, unless they forget slowly: chains start at their modes.
 WARMUP = 5
+# Each thread holds what it works on twice; of matrices above this size one at a time is enough.
+LARGE = 4_000_000
 # Independent versions that must stand behind the draws, as a share of their number. Few, because
 # the smallest of many noisy estimates is compared with it: a chain that drifts is far below.
 PROMISED = 0.2
@@ -157,7 +159,10 @@ def _extend(runs: list[VersionRun], versions: FloatArray, numbers: IntArray) -> 
         for run, block in jobs[rows]:
             run.extend(versions[block], numbers[block])
 
-    for_each_block(work, len(jobs), 1)
+    if versions[0].size > LARGE:
+        work(slice(0, len(jobs)))
+    else:
+        for_each_block(work, len(jobs), 1)
 
 
 def mix_samples(samples: list[MixtureSample]) -> MixtureSample:
