@@ -1,13 +1,17 @@
 """Densities are known only as well as the references tell."""
 
+import weakref
+
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import digamma, logsumexp
 
 import truemix
 from support import posteriors
-from truemix import BayesianKDEy, InputError
+from truemix import BayesianKDEy, InputError, simplex
 from truemix.densities import kde_log_likelihood
+from truemix.densities.class_densities import ClassDensities
 from truemix.inference import sample_mixture
 from truemix.metrics import hard_coverage
 from truemix.protocols import DirichletBags
@@ -34,6 +38,48 @@ def test_weights_within_a_class_are_a_flat_dirichlet():
     assert abs(np.corrcoef(weights[:-1, 0], weights[1:, 0])[0, 1]) < 0.06
 
 
+def evened(P, codes, target, bandwidth, shrinkage, weights):
+    """Log-likelihoods with random weights, raised by what such weights take from their logarithms.
+
+    By the definition: kernels of all pairs, sums of them and of their squares.
+    """
+    u = simplex.clr((1 - shrinkage) * P + shrinkage / P.shape[1])
+    v = simplex.clr((1 - shrinkage) * target + shrinkage / P.shape[1])
+    distances = ((v[:, None] - u[None]) ** 2).sum(axis=2)
+    logs = kde_log_likelihood(
+        P, codes, target, bandwidth=bandwidth, shrinkage=shrinkage, weights=weights
+    )
+    for k in range(P.shape[1]):
+        kernels = -0.5 * distances[:, codes == k] / ((1 - shrinkage) * bandwidth) ** 2
+        near = np.exp(2 * logsumexp(kernels, axis=1) - logsumexp(2 * kernels, axis=1))
+        m = kernels.shape[1]
+        logs[:, :, k] += np.log(near) - digamma(near) - np.log(m) + digamma(m)
+    return logs - logs.max(axis=2, keepdims=True)
+
+
+def test_versions_scatter_around_the_plain_density_not_below_it():
+    """Against simulation, for items with one near reference and with many."""
+    P, codes = posteriors(60, 3, seed=0)
+    target, _ = posteriors(40, 3, seed=1)
+    plain = kde_log_likelihood(P, codes, target, **SMOOTH)
+    weights = reference_weights(60, np.arange(4000), seed=0)
+    logs = kde_log_likelihood(P, codes, target, **SMOOTH, weights=weights)
+    found = np.empty((4000, 40, 3))
+    densities = ClassDensities(P, codes, "aitchison", np.array([0.4]), 0.1)
+    densities.relative_log_likelihoods(target, weights, found)
+    best = plain.argmax(axis=1, keepdims=True)
+
+    def ratios(matrices):
+        return matrices - np.take_along_axis(
+            matrices, np.broadcast_to(best, (*matrices.shape[:-1], 1)), -1
+        )
+
+    # Most of 0.58 (one near reference) goes; 0.1 is how far sums of unequal kernels are from gamma
+    # variables, and 0.02 two standard errors of 4000 versions.
+    assert np.abs(ratios(logs).mean(axis=0) - ratios(plain)).max() > 0.3
+    assert np.abs(ratios(found).mean(axis=0) - ratios(plain)).max() < 0.12
+
+
 def test_draws_are_those_under_reweighted_densities():
     """Against the definition: each version's densities and a long run of each."""
     P, codes = posteriors(60, 3, seed=0)
@@ -41,7 +87,7 @@ def test_draws_are_those_under_reweighted_densities():
     found = BayesianKDEy(**SMOOTH, draws=2000, random_state=4).fit(P, codes).quantify(target)
     draws = found.of("population").draws.reshape(100, 20, 3)
     weights = reference_weights(60, np.arange(100), seed=4)
-    matrices = kde_log_likelihood(P, codes, target, **SMOOTH, weights=weights)
+    matrices = evened(P, codes, target, **SMOOTH, weights=weights)
     expected = np.stack([sample_mixture(m, draws=400, random_state=0).draws for m in matrices])
     means, errors = expected.mean(axis=1), expected.std(axis=1) / np.sqrt(0.4 * 20)
     # 300 comparisons with a mean of 20 draws worth at least 8 each: 5 standard errors.
@@ -106,11 +152,8 @@ def test_settings_that_tie_share_the_versions():
     assert 1 < len(ties) == len(found._alike)
     versions = found._versions(target[None], 0)
     for v, row in enumerate(ties):
-        expected = kde_log_likelihood(
-            P, codes, target, bandwidth=row["bandwidth"], shrinkage=row["shrinkage"],
-            weights=reference_weights(150, np.array([v, v + len(ties)]), 0),
-        )  # fmt: skip
-        expected -= expected.max(axis=2, keepdims=True)
+        weights = reference_weights(150, np.array([v, v + len(ties)]), 0)
+        expected = evened(P, codes, target, row["bandwidth"], row["shrinkage"], weights)
         # Kept in single precision: 6e-8 of values down to -100.
         np.testing.assert_allclose(versions[[v, v + len(ties)]], expected, atol=1e-5)
     single = BayesianKDEy(random_state=0, averaging=False).fit(P, codes)
@@ -132,6 +175,25 @@ def test_large_batches_and_many_groups_go_in_blocks_with_the_same_answers(monkey
     # Where it would take too many passes there are fewer versions.
     monkeypatch.setattr(reference_uncertainty, "VERSIONS_BYTES", 4 * 3 * 130 * 5)
     assert found.quantify(target).diagnostics["versions"] == 30
+
+
+def test_of_a_huge_batch_one_block_of_versions_is_held_at_a_time(monkeypatch):
+    P, codes = posteriors(90, 3, seed=0)
+    target, _ = posteriors(130, 3, seed=1)
+    found = BayesianKDEy(**SMOOTH, random_state=0).fit(P, codes)
+    made, alive = [], []
+    make = BayesianKDEy._reweighted
+
+    def watched(*arguments):
+        alive.append(sum(block() is not None for block in made))
+        block = make(*arguments)
+        made.append(weakref.ref(block))
+        return block
+
+    monkeypatch.setattr(BayesianKDEy, "_reweighted", watched)
+    monkeypatch.setattr(reference_uncertainty, "VERSIONS_BYTES", 4 * 3 * 130 * 25)
+    found.quantify(target)
+    assert alive == [0, 0, 0, 0]
 
 
 def test_the_same_seed_gives_the_same_draws_and_settings_show_it():

@@ -70,7 +70,7 @@ class ClassDensities:
         n_classes = self.reference.shape[1]
         result = np.empty((len(self.bandwidths), len(weightings), len(target), n_classes))
 
-        def keep(rows: slice, logs: FloatArray) -> None:
+        def keep(rows: slice, logs: FloatArray, _: FloatArray) -> None:
             result[:, :, rows] = logs
 
         self._for_each_reweighted(target, weightings, keep)
@@ -82,11 +82,15 @@ class ClassDensities:
         """Fill ``out`` (B, n, K), of any precision, for one bandwidth, with maximum 0 in each row.
 
         What samplers need: a factor per row does not matter to them, and nothing else of the size
-        of ``out`` is held.
+        of ``out`` is held. Weights are taken to be exponential random numbers, and what such
+        weights take from the logarithm of a density on average is given back, so that versions
+        scatter around the density of equal weights rather than below it.
         """
+        counts = np.bincount(self.codes, minlength=self.reference.shape[1])
 
-        def keep(rows: slice, logs: FloatArray) -> None:
-            out[:, rows] = logs[0] - logs[0].max(axis=2, keepdims=True)
+        def keep(rows: slice, logs: FloatArray, neighbours: FloatArray) -> None:
+            evened = logs[0] + mean_log_loss(neighbours[0], counts)
+            out[:, rows] = evened - evened.max(axis=2, keepdims=True)
 
         self._for_each_reweighted(target, weightings, keep)
 
@@ -94,16 +98,21 @@ class ClassDensities:
         self,
         target: FloatArray,
         weightings: FloatArray,
-        keep: Callable[[slice, FloatArray], None],
+        keep: Callable[[slice, FloatArray, FloatArray], None],
     ) -> None:
-        """Call ``keep`` with rows and their (n_bandwidths, B, rows, K), on all cores."""
+        """Call ``keep`` for some rows at a time, on all cores.
+
+        It gets the rows, their log-likelihoods (n_bandwidths, B, rows, K), and how many references
+        of each class are near, as the effective number of kernels (n_bandwidths, rows, K).
+        """
         totals = np.array([self._class_totals(weights) for weights in weightings])
         constants = self._constants(totals)
         pieces = None if self._held_tiles is None else list(self._pieces(weightings))
 
         def work(rows: slice) -> None:
             own = self._pieces(weightings) if pieces is None else pieces
-            keep(rows, self._reweighted(target[rows], own, weightings) + constants)
+            logs, neighbours = self._reweighted(target[rows], own, weightings)
+            keep(rows, logs + constants, neighbours)
 
         with one_blas_thread():
             for_each_block(work, len(target), KERNEL_ROWS)
@@ -116,16 +125,18 @@ class ClassDensities:
 
     def _reweighted(
         self, target: FloatArray, pieces: Iterable[tuple[Tiles, FloatArray]], weightings: FloatArray
-    ) -> FloatArray:
-        """Return (n_bandwidths, B, n, K) of a few targets, without the constants."""
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return (n_bandwidths, B, n, K) of a few targets, without the constants; neighbours."""
         n, n_classes, scales = len(target), self.reference.shape[1], self._scales
         Z = self._coordinates(target)
         nearest = np.full((n_classes, len(Z)), np.inf)
         sums = np.zeros((n_classes, len(scales), len(weightings), len(Z)))
+        equal = np.zeros((n_classes, len(scales), 2, len(Z)))
         for piece, table in pieces:
             k = int(piece.of_class[0])
-            _add_products(piece, table, Z, scales, nearest[k], sums[k])
-        sums = sums[..., :n]
+            _add_products(piece, table, Z, scales, nearest[k], sums[k], equal[k])
+        sums, equal = sums[..., :n], equal[..., :n]
+        neighbours = np.moveaxis(equal[:, :, 0] ** 2 / equal[:, :, 1], 0, -1)
         logs = np.log(np.maximum(sums, VANISHED))
         logs -= scales[:, None, None] * nearest[:, None, None, :n]
         result: FloatArray = np.moveaxis(logs, 0, -1)
@@ -136,7 +147,7 @@ class ClassDensities:
             again = self.log_likelihood(target[lost], weightings[b])
             constants = self._constants(self._class_totals(weightings[b]))
             result[:, b, lost] = again - constants
-        return result
+        return result, neighbours
 
     def _coordinates(self, target: FloatArray) -> FloatArray:
         """Return the coordinates of targets, the last one repeated up to a full strip."""
@@ -180,6 +191,31 @@ class ClassDensities:
         return np.asarray(height.reshape(-1, *[1] * per_class.ndim) + per_class)
 
 
+def mean_log_loss(neighbours: FloatArray, counts: IntArray) -> FloatArray:
+    """Return how much lower the logarithm of a randomly weighted density is on average.
+
+    A sum of c kernels with exponential weights is close to a gamma variable with shape c, whose
+    logarithm is ``digamma(c)`` on average, not ``log(c)``; the sum of all weights of the class, by
+    which it is divided, is one with shape m. A class with few references near an item would seem
+    less likely for that reason alone.
+
+    Parameters
+    ----------
+    neighbours : ndarray of shape (n, K)
+        Effective number of kernels at each item, the squared sum over the sum of squares.
+    counts : ndarray of shape (K,)
+        How many references each class has.
+
+    Examples
+    --------
+    >>> mean_log_loss(np.array([[1.0, 100.0]]), np.array([100, 100])).round(2)
+    array([[0.57, 0.  ]])
+    """
+    from scipy.special import digamma
+
+    return np.asarray(np.log(neighbours) - digamma(neighbours) - np.log(counts) + digamma(counts))
+
+
 def _add_tiles(
     tiles: Tiles,
     tile_weights: FloatArray,
@@ -202,15 +238,26 @@ def _add_products(
     scales: FloatArray,
     nearest: FloatArray,
     sums: FloatArray,
+    equal: FloatArray,
 ) -> None:
-    """Add one class's kernels times every weighting to ``sums`` (n_bandwidths, B, n), in place."""
+    """Add one class's kernels times every weighting to ``sums`` (n_bandwidths, B, n), in place.
+
+    To ``equal`` (n_bandwidths, 2, n) the kernels and their squares are added as they are.
+    """
     distances = np.empty((len(Z), piece.item.size))
     values = np.empty_like(distances)
     before = nearest.copy()
     squared_distances(piece.coordinates, Z, distances, nearest)
     seen = np.isfinite(before)
+    occupied = piece.occupied.ravel().astype(np.float64)
     for b, scale in enumerate(scales.tolist()):
         kernel_values(distances, nearest, scale, values)
         # What was added before is relative to what was nearest then.
-        sums[b, :, seen] *= np.exp(scale * (nearest[seen] - before[seen]))[:, None]
+        smaller = np.exp(scale * (nearest[seen] - before[seen]))
+        sums[b, :, seen] *= smaller[:, None]
         sums[b] += table @ values.T
+        equal[b, 0, seen] *= smaller
+        equal[b, 1, seen] *= smaller**2
+        equal[b, 0] += values @ occupied
+        np.square(values, out=values)
+        equal[b, 1] += values @ occupied

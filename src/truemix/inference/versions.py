@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 WARMUP = 5
 # Each thread holds what it works on twice; of matrices above this size one at a time is enough.
 LARGE = 4_000_000
-# Independent versions that must stand behind the draws, as a share of their number. Few, because
-# the smallest of many noisy estimates is compared with it: a chain that drifts is far below.
-PROMISED = 0.2
 
 
 def sample_versions(
@@ -197,33 +194,20 @@ def _with_diagnostics(
     diagnostics = {
         "sampler": known["sampler"],
         "reason": known["reason"],
-        **_worth(draws),
+        **_worth(draws, ends),
         **{name: known[name] for name in ("divergences", "acceptance", "thinning", "steps")},
-        **_variances(draws, ends),
     }
-    ess, wanted = diagnostics["ess"], PROMISED * diagnostics["versions"]
-    if ess is not None and ess < wanted:
-        failed = [
-            f"The effective sample size is {ess:.0f} for {diagnostics['versions']} versions of "
-            f"the evidence, below {wanted:.0f}; intervals are noisier than the number of draws "
-            "suggests.",
-            *failed,
-        ]
     return MixtureSample(draws, batch, {**diagnostics, "failed": failed})
 
 
-def _worth(draws: FloatArray) -> dict[str, float | None]:
+def _worth(draws: FloatArray, ends: IntArray) -> dict[str, Any]:
+    """Return how much the versions differ, and how many independent draws theirs are worth.
+
+    Versions are independent of each other and so are their draws, however draws of the same version
+    depend on each other: the spread of the versions' means tells how far their mean may be off.
+    """
     from truemix.inference._diagnostics import FEWEST_DRAWS, effective_sizes
 
-    if len(draws) < FEWEST_DRAWS:
-        return {"ess": None, "rhat": None}
-    # Draws of one version follow each other, so what they have in common counts as correlation.
-    ess, rhat = effective_sizes(draws)
-    return {"ess": float(ess.min()), "rhat": float(rhat.max())}
-
-
-def _variances(draws: FloatArray, ends: IntArray) -> dict[str, Any]:
-    """Return how much the versions differ, and how far their mean may be off."""
     sizes = np.diff(ends)[:, None]
     means = np.add.reduceat(draws, ends[:-1]) / sizes
     deviations = draws - np.repeat(means, sizes.ravel(), axis=0)
@@ -231,9 +215,18 @@ def _variances(draws: FloatArray, ends: IntArray) -> dict[str, Any]:
     observed = means.var(axis=0, ddof=1)
     # The mean of few draws varies by itself; only what exceeds that lies between the versions.
     between = np.maximum(observed - within * np.mean(1.0 / sizes), 0.0)
+    squared_error = observed / len(sizes)
+    # A share that is the same in all draws is as certain as they can be.
+    worth = np.divide(
+        draws.var(axis=0), squared_error, out=np.full(draws.shape[1], float(len(draws))),
+        where=squared_error > 0,
+    )  # fmt: skip
+    enough = len(draws) >= FEWEST_DRAWS
     return {
+        "ess": float(min(worth.min(), len(draws))) if enough else None,
+        "rhat": float(effective_sizes(draws)[1].max()) if enough else None,
         "versions": len(sizes),
         "between_variance": between,
         "within_variance": within,
-        "mcse": np.sqrt(observed / len(sizes)),
+        "mcse": np.sqrt(squared_error),
     }

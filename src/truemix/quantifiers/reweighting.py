@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from truemix.quantifiers.reference_uncertainty import (
 )
 from truemix.quantifiers.sampling import BayesianMixin
 from truemix.validation import check_choice
+
+T = TypeVar("T")
 
 
 class ReweightingMixin(BayesianMixin):
@@ -88,14 +91,18 @@ class ReweightingMixin(BayesianMixin):
             for rows in row_blocks(int((kind == each).sum()), versions_at_once(n_items, n_classes))
         ]
         blocks = ((numbers, self._reweighted(scored, seed, numbers)) for numbers in together)
-        numbers, matrices = next(blocks)
-        one = matrices[:1].copy()
-        everything = chain([(numbers, matrices)], blocks)
-        # Blocks are as large as can be held: the first must go before the second is made.
-        del matrices
+        first = [next(blocks)]
+        one = first[0][1][:1].copy()
+        everything = chain(_emptied(first), blocks)
         settings = check_settings(n_classes, prior=self._prior(one), **self._options())
         bags, seeds = [np.arange(n_items)], [np.random.SeedSequence(seed)]
         samples = sample_blocks(everything, len(every), bags, settings, seeds)
         inference = self._inference(samples[0], seed)
         self._explain(inference, one)
         return inference
+
+
+def _emptied(held: list[T]) -> Iterator[T]:
+    """Yield what is held and let go of it: of blocks as large as can be there may be one only."""
+    while held:
+        yield held.pop(0)
