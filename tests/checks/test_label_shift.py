@@ -296,3 +296,54 @@ def test_wrong_input_gets_one_sentence(few_bags):
         label_shift(decided, target)
     frozen = EMQ(classifier=FrozenEstimator(Given().fit(P, codes))).fit(P, codes)
     assert label_shift(frozen, target, random_state=0).n_items == 10
+
+
+# --- in estimates ---------------------------------------------------------------------------------
+
+
+def test_an_estimate_carries_its_check_when_asked(tmp_path):
+    quantifier = fitted()
+    good, _ = posteriors(300, 3, 1)
+    found = quantifier.quantify(good, check=True)
+    check = found.checks["label_shift"]
+    # The very check that would be made by itself.
+    assert check.p_value == label_shift(quantifier, good, random_state=0).p_value
+    assert check.passed
+    assert not found.warnings()
+    assert repr(found).endswith(check.explanation)
+    assert quantifier.quantify(good).checks == {}
+    np.testing.assert_array_equal(found.prevalence, quantifier.quantify(good).prevalence)
+
+    bad = quantifier.quantify(sharpened(good, 0.5), check=True)
+    assert bad.warnings() == [bad.checks["label_shift"].explanation]
+    assert "Note: These 300 items do not look like" in repr(bad)
+    bad.save(tmp_path / "estimate")
+    again = truemix.Estimate.load(tmp_path / "estimate")
+    assert not again.checks["label_shift"].passed
+    assert again.warnings() == bad.warnings()
+    assert again.checks["label_shift"].summary()["p_value"] == bad.checks["label_shift"].p_value
+
+
+def test_groups_are_checked_with_a_correction_for_their_number():
+    quantifier = fitted(kind=BayesianKDEy, random_state=3)
+    target, _ = posteriors(600, 3, 1)
+    target[400:] = sharpened(target[400:], 0.4)
+    groups = np.repeat(["a", "b", "c"], 200)
+    found = quantifier.quantify_by(target, groups, check=True)
+    expected = label_shift_by(quantifier, target, groups, random_state=3)
+    assert [estimate.checks["label_shift"].passed for estimate in found.values()] == [
+        True,
+        True,
+        False,
+    ]
+    for group, estimate in found.items():
+        check = estimate.checks["label_shift"]
+        assert check.adjusted_p_value == expected[group].adjusted_p_value
+        assert check.adjusted_p_value >= check.p_value
+
+
+def test_what_cannot_be_checked_is_refused_before_the_work():
+    P, codes = posteriors(200, 3, 0)
+    quantifier = EMQ(classifier=Given()).fit(P, codes)
+    with pytest.raises(InputError, match="crossfit=True"):
+        quantifier.quantify(P, check=True)

@@ -8,7 +8,7 @@ from truemix import KDEy
 from truemix.densities import kde_log_likelihood
 from truemix.inference import maximize_mixture
 from truemix.protocols import DirichletBags
-from truemix.quantifiers import automatic
+from truemix.quantifiers import automatic, held_out
 from truemix.quantifiers.automatic import choose_smoothing
 
 
@@ -18,7 +18,7 @@ def test_the_errors_are_those_of_targets_judged_by_the_other_folds(monkeypatch):
     P, codes = posteriors(120, 3, seed=0)
     bandwidths, shrinkages = np.array([0.2, 0.6]), (0.1, 0.9)
     choice = choose_smoothing(P, codes, "aitchison", bandwidths, shrinkages)
-    fold = automatic._folds(codes, np.random.default_rng(0))
+    fold = held_out.folds_of(codes, np.random.default_rng(0))
     bags = list(DirichletBags(n_bags=5, bag_size=120, random_state=0).bags(codes))
     for row in choice.best:
         matrix = np.empty((120, 3))
@@ -41,7 +41,7 @@ def test_the_errors_are_those_of_targets_judged_by_the_other_folds(monkeypatch):
 
 def test_folds_spread_each_class_evenly():
     codes = np.repeat([0, 1, 2], [2, 13, 40])
-    fold = automatic._folds(codes, np.random.default_rng(0))
+    fold = held_out.folds_of(codes, np.random.default_rng(0))
     for k in range(3):
         counts = np.bincount(fold[codes == k], minlength=5)
         assert counts.max() - counts.min() <= 1
@@ -147,7 +147,7 @@ def test_tiny_and_lopsided_references_work():
 
 def test_large_references_are_thinned_but_rare_classes_are_kept():
     codes = np.repeat([0, 1, 2], [30, 2_000, 50_000])
-    rows = automatic._at_most(3000, codes, np.random.default_rng(0))
+    rows = held_out.at_most(3000, codes, np.random.default_rng(0))
     counts = np.bincount(codes[rows])
     assert counts[0] == 30
     assert counts[1] == 1000

@@ -19,14 +19,9 @@ from sklearn.frozen import FrozenEstimator
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
 from truemix.quantifiers import Bootstrap, KDEy
-from truemix.quantifiers.automatic import (
-    BANDWIDTHS,
-    N_FOLDS,
-    _at_most,
-    _folds,
-    choose_smoothing,
-)
+from truemix.quantifiers.automatic import BANDWIDTHS, choose_smoothing
 from truemix.quantifiers.base import NotFittedError, Quantifier
+from truemix.quantifiers.held_out import N_FOLDS, at_most, folds_of, judged_by_others
 from truemix.validation import parameter_error
 
 # References that make the densities, and those that bags are drawn from: beyond these a random
@@ -74,24 +69,13 @@ class References:
 
     def judge(self, posteriors: FloatArray, fold: IntArray) -> FloatArray:
         """Return the log-likelihood of items ``(n, K)``, each under references of other folds."""
-        # The compiled loops bring numba along: not before they are needed.
-        from truemix.densities.class_densities import ClassDensities
-
-        counts = np.bincount(self.codes)
-        matrix = np.empty(posteriors.shape)
-        for f in range(N_FOLDS):
-            here = np.flatnonzero(fold == f)
-            if here.size:
-                # The only item of a class has to stand in for it even where it is judged itself.
-                others = np.flatnonzero((self.fold != f) | (counts[self.codes] == 1))
-                densities = ClassDensities(
-                    self.posteriors[others],
-                    self.codes[others],
-                    self.kernel,
-                    np.array([self.bandwidth]),
-                    self.shrinkage,
-                )
-                matrix[here] = densities.log_likelihood(posteriors[here])[0]
+        matrix: FloatArray = judged_by_others(
+            (self.posteriors, self.codes, self.fold),
+            (posteriors, fold),
+            self.kernel,
+            np.array([self.bandwidth]),
+            self.shrinkage,
+        )[0]
         return matrix
 
     def judge_targets(
@@ -108,14 +92,14 @@ def references_of(quantifier: Quantifier, rng: np.random.Generator) -> Reference
     inner = quantifier.quantifier_ if isinstance(quantifier, Bootstrap) else quantifier
     posteriors, codes = _scored_references(inner)
     kernel, bandwidth, shrinkage = _smoothing(inner, posteriors, codes)
-    kept = _at_most(MOST_REFERENCES, codes, rng)
+    kept = at_most(MOST_REFERENCES, codes, rng)
     posteriors, codes = posteriors[kept], codes[kept]
-    drawn = _at_most(MOST_DRAWN, codes, rng)
+    drawn = at_most(MOST_DRAWN, codes, rng)
     return References(
         classes=quantifier.classes_,
         posteriors=posteriors,
         codes=codes,
-        fold=_folds(codes, rng),
+        fold=folds_of(codes, rng),
         drawn=drawn[np.argsort(codes[drawn], kind="stable")],
         kernel=kernel,
         bandwidth=bandwidth,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from truemix._typing import FloatArray, Seed
+from truemix._typing import FloatArray, IntArray, Seed
 from truemix.checks._multiple import discoveries, holm, monte_carlo
 from truemix.checks._null import null_bags
 from truemix.checks._references import References, check_can_be_checked, references_of
@@ -17,6 +16,7 @@ from truemix.checks.shift_check import FDR, ShiftCheck
 from truemix.densities.background import background_log_likelihood
 from truemix.estimates.intervals import check_level
 from truemix.inference import maximize_mixture
+from truemix.quantifiers.base import Quantifier
 from truemix.quantifiers.sampling import resolved_seed
 from truemix.tables import groups_of
 
@@ -78,10 +78,9 @@ def label_shift(
     >>> label_shift(quantifier, np.column_stack([1 - p, p]), random_state=0).passed
     False
     """
-    level, seed = check_level(level), resolved_seed(random_state)
     scored = check_can_be_checked(quantifier)._score(X)
-    judge = Judge(references_of(quantifier, _stream(seed, 0)))
-    return _check(judge, scored, level, _number_of_bags(level), seed)
+    everything = [np.arange(scored.shape[1])]
+    return check_scored(quantifier, scored, everything, level=level, random_state=random_state)[0]
 
 
 def label_shift_by(
@@ -117,25 +116,29 @@ def label_shift_by(
     >>> {month: check.passed for month, check in checks.items()}
     {'June': True, 'May': True}
     """
-    level, seed = check_level(level), resolved_seed(random_state)
     scored = check_can_be_checked(quantifier)._score(X)
     keys, members = groups_of(groups, scored.shape[1])
-    judge = Judge(references_of(quantifier, _stream(seed, 0)))
-    n_bags = _number_of_bags(level / len(keys))
-    checks = {
-        key: _check(judge, scored[:, rows], level, n_bags, seed)
-        for key, rows in zip(keys, members, strict=True)
-    }
-    return adjusted(checks)
+    checks = check_scored(quantifier, scored, members, level=level, random_state=random_state)
+    return dict(zip(keys, checks, strict=True))
 
 
-def adjusted(checks: Mapping[Any, ShiftCheck]) -> dict[Any, ShiftCheck]:
-    """Return checks whose p-values are adjusted for how many they are (Holm)."""
-    values = holm(np.array([check.p_value for check in checks.values()]))
-    return {
-        key: check.adjusted(value)
-        for (key, check), value in zip(checks.items(), values.tolist(), strict=True)
-    }
+def check_scored(
+    quantifier: Quantifier,
+    scored: FloatArray,
+    bags: list[IntArray],
+    *,
+    level: float = 0.05,
+    random_state: Seed = None,
+) -> list[ShiftCheck]:
+    """Check each bag of items that have been scored, adjusted for how many bags there are."""
+    level, seed = check_level(level), resolved_seed(random_state)
+    judge = Judge(references_of(check_can_be_checked(quantifier), _stream(seed, 0)))
+    n_null = _number_of_bags(level / len(bags))
+    checks = [_check(judge, scored[:, rows], level, n_null, seed) for rows in bags]
+    if len(checks) == 1:
+        return checks
+    values = holm(np.array([check.p_value for check in checks]))
+    return [check.adjusted(value) for check, value in zip(checks, values.tolist(), strict=True)]
 
 
 def _check(judge: Judge, scored: FloatArray, level: float, n_bags: int, seed: int) -> ShiftCheck:

@@ -59,6 +59,35 @@ def background_log_likelihood(
     """
     from scipy.special import logsumexp
 
+    tilt = background_tilt(log_likelihood, reference, labels)
+    return np.asarray(
+        logsumexp(log_likelihood, axis=1) - np.log(np.shape(log_likelihood)[1]) + tilt
+    )
+
+
+def background_tilt(
+    log_likelihood: npt.ArrayLike, reference: npt.ArrayLike, labels: npt.ArrayLike
+) -> FloatArray:
+    """By how much the background exceeds the even mix of all classes, as a logarithm.
+
+    Parameters
+    ----------
+    log_likelihood, reference, labels
+        As for :func:`background_log_likelihood`.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> reference = np.log([[4, 1], [5, 1], [6, 1], [1, 4], [1, 5], [1, 6]])
+    >>> labels = ["ham", "ham", "ham", "spam", "spam", "spam"]
+    >>> background_tilt(np.log([[6, 1], [0.1, 0.1]]), reference, labels).round(2)
+    array([-0.75,  0.91])
+    """
+    from scipy.special import logsumexp
+
     matrix = np.asarray(log_likelihood, dtype=np.float64)
     known = np.asarray(reference, dtype=np.float64)
     codes = np.unique(check_labels(labels, "labels"), return_inverse=True)[1]
@@ -70,17 +99,15 @@ def background_log_likelihood(
             "and (m,) with K of them."
         )
     weights = 1.0 / np.bincount(codes)[codes]
-    density = logsumexp(matrix, axis=1) - np.log(n_classes)
-    known_density = logsumexp(known, axis=1) - np.log(n_classes)
+    density, known_density = logsumexp(matrix, axis=1), logsumexp(known, axis=1)
+    tilt = np.zeros(len(matrix))
     like, known_like = matrix.argmax(axis=1), known.argmax(axis=1)
     for k in range(n_classes):
         items, references = like == k, known_like == k
         # Where no reference looks like the class, there is nothing to rank among.
         if items.any() and references.any():
-            density[items] += _log_tilt(
-                known_density[references], weights[references], density[items]
-            )
-    return np.asarray(density)
+            tilt[items] = _log_tilt(known_density[references], weights[references], density[items])
+    return tilt
 
 
 def _log_tilt(known: FloatArray, weights: FloatArray, values: FloatArray) -> FloatArray:

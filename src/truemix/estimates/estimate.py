@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from truemix._typing import AnyArray, FloatArray
+from truemix.estimates.checks import Check
 from truemix.estimates.comparison import Comparison, compare
 from truemix.estimates.events import DrawsByClass, probability_of
 from truemix.estimates.export import arviz_data, estimate_frame
@@ -17,6 +18,7 @@ from truemix.estimates.files import load_estimate, save_estimate
 from truemix.estimates.intervals import interval_of
 from truemix.estimates.regions import Region, region_of
 from truemix.estimates.text import estimate_table
+from truemix.estimates.unknown import Unknown
 from truemix.exceptions import InputError
 from truemix.validation import check_choice
 
@@ -57,6 +59,12 @@ class Estimate:
         Draws from the posterior of the mix; None for a point estimate.
     other_draws : ndarray of shape (draws, K), optional
         Row by row, the same run's draws of the other estimand; see :meth:`of`.
+    unknown : Unknown, optional
+        If items of no class were allowed for (``unknown=True``): their share, with draws and an
+        interval. The shares of the classes are then those among all other items.
+    checks : dict
+        Checks that were asked for: ``"label_shift"``, with ``quantify(X, check=True)``. Each has
+        ``passed``, ``explanation`` and ``summary()``.
 
     Examples
     --------
@@ -102,6 +110,8 @@ class Estimate:
     estimand: str = "batch"
     draws: FloatArray | None = None
     other_draws: FloatArray | None = None
+    unknown: Unknown | None = None
+    checks: dict[str, Check] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_choice(self.estimand, "estimand", ESTIMANDS)
@@ -154,6 +164,7 @@ class Estimate:
             prevalence=self.other_draws.mean(axis=0),
             draws=self.other_draws,
             other_draws=self.draws,
+            unknown=None if self.unknown is None else self.unknown.of_the_other_estimand(),
         )
 
     def draws_of(self, estimand: str) -> FloatArray | None:
@@ -254,7 +265,7 @@ class Estimate:
         return compare(self, other, level)
 
     def warnings(self) -> list[str]:
-        """Return a sentence for each diagnostic that failed."""
+        """Return a sentence or two for each diagnostic and each check that failed."""
         failed = list(self.diagnostics.get("failed", []))
         if self.diagnostics.get("converged") is False:
             failed.append(
@@ -262,6 +273,7 @@ class Estimate:
                 f"converged (gap {self.diagnostics['gap']:.1e})."
             )
         failed.extend(self.diagnostics.get("notes", []))
+        failed.extend(check.explanation for check in self.checks.values() if not check.passed)
         return failed
 
     # --- what follows for single items --------------------------------------------------------

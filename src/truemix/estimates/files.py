@@ -11,6 +11,8 @@ import numpy as np
 
 from truemix._archive import ArchiveKind, damaged, read_archive, write_archive
 from truemix._typing import AnyArray
+from truemix.estimates.checks import RecordedCheck
+from truemix.estimates.unknown import Unknown
 
 if TYPE_CHECKING:
     from truemix.estimates.estimate import Estimate
@@ -20,6 +22,7 @@ KIND = ArchiveKind("estimate", "Estimate.save")
 TEXT = ("method", "estimand")
 ARRAYS = ("prevalence", "counted", "train_prevalence")
 DRAWS = ("draws", "other_draws")
+UNKNOWN = "unknown_"
 
 
 def save_estimate(estimate: Estimate, path: str | os.PathLike[str]) -> None:
@@ -29,11 +32,17 @@ def save_estimate(estimate: Estimate, path: str | os.PathLike[str]) -> None:
         "n_items": int(estimate.n_items),
         "settings": encode(estimate.settings),
         "diagnostics": encode(estimate.diagnostics),
+        "checks": {name: encode(check.summary()) for name, check in estimate.checks.items()},
+        "unknown": None if estimate.unknown is None else estimate.unknown.share,
     }
     # Labels in an array of Python objects could only be stored as a pickle.
     arrays: dict[str, AnyArray] = {"classes": np.asarray(estimate.classes.tolist())}
     arrays |= {name: getattr(estimate, name) for name in ARRAYS}
     arrays |= {name: d for name in DRAWS if (d := getattr(estimate, name)) is not None}
+    if estimate.unknown is not None:
+        for name in DRAWS:
+            if (draws := getattr(estimate.unknown, name)) is not None:
+                arrays[UNKNOWN + name] = draws
     write_archive(path, KIND, header, arrays)
 
 
@@ -52,10 +61,31 @@ def load_estimate(kind: type[E], path: str | os.PathLike[str]) -> E:
             n_items=int(header["n_items"]),
             settings=dict(decode(header["settings"])),
             diagnostics=dict(decode(header["diagnostics"])),
+            unknown=_unknown(header["unknown"], arrays),
+            checks={name: _recorded(numbers) for name, numbers in header["checks"].items()},
             **fields,
         )
-    except (LookupError, TypeError, ValueError) as error:
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise damaged(path, KIND, error) from None
+
+
+def _unknown(share: Any, arrays: Mapping[str, AnyArray]) -> Unknown | None:
+    if share is None:
+        return None
+    draws = {
+        name: arrays[UNKNOWN + name].astype(np.float64, casting="safe")
+        for name in DRAWS
+        if UNKNOWN + name in arrays
+    }
+    return Unknown(float(share), **draws)
+
+
+def _recorded(numbers: Any) -> RecordedCheck:
+    check = RecordedCheck(dict(decode(numbers)))
+    # A file without these is damaged, which should not show only when they are needed.
+    if not isinstance(check.numbers["passed"], bool) or not check.explanation:
+        raise ValueError("a check without a verdict")
+    return check
 
 
 def encode(value: Any) -> Any:

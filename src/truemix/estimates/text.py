@@ -82,6 +82,9 @@ def estimate_table(estimate: Estimate) -> Table:
     below = _left_out(estimate.classes, shown, "smaller classes")
     if estimate.draws is not None:
         below.append(about_intervals(LEVEL_SHOWN, estimate.estimand))
+    if estimate.unknown is not None:
+        below.append(f"{estimate.unknown}")
+    below += [check.explanation for check in estimate.checks.values() if check.passed]
     below += [f"Note: {sentence}" for sentence in estimate.warnings()]
     title = f"{estimate.method}: the mix of {items(estimate.n_items)}"
     return _table(title, estimate.classes[shown], columns, below)

@@ -17,6 +17,7 @@ from truemix._typing import FloatArray, IntArray
 from truemix.inference import maximize_mixtures
 from truemix.metrics import absolute_error
 from truemix.protocols import DirichletBags
+from truemix.quantifiers.held_out import at_most, folds_of, judged_by_others
 
 # The grids of the paper.
 BANDWIDTHS = {
@@ -29,7 +30,6 @@ SHRINKAGES = {
     "ilr": (0.001, 0.25, 0.5, 0.75, 0.9, 0.999),
     "gaussian": (0.0,),
 }
-N_FOLDS = 5
 N_BAGS = 100
 BAG_SIZE = 1000
 # Beyond these sizes a random part of the references serves: the choice changes little, and the
@@ -67,10 +67,10 @@ def choose_smoothing(
     has to prove its worth.
     """
     rng = np.random.default_rng(0)
-    kept = _at_most(MOST_REFERENCES, codes, rng)
+    kept = at_most(MOST_REFERENCES, codes, rng)
     posteriors, codes = posteriors[kept], codes[kept]
-    targets = np.sort(_at_most(MOST_TARGETS, codes, rng))
-    fold = _folds(codes, rng)
+    targets = np.sort(at_most(MOST_TARGETS, codes, rng))
+    fold = folds_of(codes, rng)
     # Small references repeat in large bags: that costs time and teaches nothing.
     protocol = DirichletBags(
         n_bags=N_BAGS, bag_size=min(BAG_SIZE, max(100, len(targets))), random_state=0
@@ -80,7 +80,13 @@ def choose_smoothing(
     truth = np.array([bag.prevalence for bag in bags])
     errors = np.empty((len(shrinkages), len(bandwidths), len(bags)))
     for i, shrinkage in enumerate(shrinkages):
-        matrices = _densities(posteriors, codes, targets, fold, kernel, bandwidths, shrinkage)
+        matrices = judged_by_others(
+            (posteriors, codes, fold),
+            (posteriors[targets], fold[targets]),
+            kernel,
+            bandwidths,
+            shrinkage,
+        )
         mixes: FloatArray | None = None
         for j, matrix in enumerate(matrices):
             # The next bandwidth's answers are near this one's.
@@ -114,54 +120,6 @@ def _ranking(errors: FloatArray) -> list[tuple[int, int, bool]]:
     by_error = np.argsort(smooth, axis=None, kind="stable")
     order = [choice, *by_error[by_error != choice]]
     return [(int(row.flat[flat]), int(column.flat[flat]), bool(ties.flat[flat])) for flat in order]
-
-
-def _densities(
-    posteriors: FloatArray,
-    codes: IntArray,
-    targets: IntArray,
-    fold: IntArray,
-    kernel: str,
-    bandwidths: FloatArray,
-    shrinkage: float,
-) -> FloatArray:
-    """Return (n_bandwidths, n_targets, K): each target under the references of other folds."""
-    from truemix.densities.class_densities import ClassDensities
-
-    counts = np.bincount(codes)
-    result = np.empty((len(bandwidths), len(targets), posteriors.shape[1]))
-    for f in range(N_FOLDS):
-        here = np.flatnonzero(fold[targets] == f)
-        if here.size:
-            # The only item of a class has to stand in for it even where it is a target itself.
-            others = np.flatnonzero((fold != f) | (counts[codes] == 1))
-            density = ClassDensities(
-                posteriors[others], codes[others], kernel, bandwidths, shrinkage
-            )
-            result[:, here] = density.log_likelihood(posteriors[targets[here]])
-    return result
-
-
-def _folds(codes: IntArray, rng: np.random.Generator) -> IntArray:
-    """Deal the items of each class round the folds, so that each is in as many as possible."""
-    shuffled = rng.permutation(len(codes))
-    by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
-    fold = np.empty(len(codes), dtype=np.intp)
-    fold[by_class] = np.arange(len(codes)) % N_FOLDS
-    return fold
-
-
-def _at_most(n: int, codes: IntArray, rng: np.random.Generator) -> IntArray:
-    """Return up to about n rows; classes lose in proportion, but keep what an even share allows."""
-    if len(codes) <= n:
-        return np.arange(len(codes))
-    counts = np.bincount(codes)
-    even = n // len(counts)
-    wanted = np.maximum(np.minimum(counts, even), counts * n // len(codes))
-    parts = [
-        rng.choice(np.flatnonzero(codes == k), wanted[k], replace=False) for k in range(len(counts))
-    ]
-    return np.concatenate(parts)
 
 
 def _smoothed(errors: FloatArray) -> FloatArray:

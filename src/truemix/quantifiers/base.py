@@ -28,6 +28,8 @@ from sklearn.utils import get_tags
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix._version import __version__
 from truemix.estimates import Estimate, EstimateSet
+from truemix.estimates.checks import Check
+from truemix.estimates.unknown import Unknown
 from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring
 from truemix.tables import column_names, groups_of, labels_of
 from truemix.validation import (
@@ -54,6 +56,7 @@ class Inference:
     diagnostics: dict[str, Any] = field(default_factory=dict)
     draws: FloatArray | None = None
     other_draws: FloatArray | None = None
+    unknown: Unknown | None = None
     settings: dict[str, Any] = field(default_factory=dict)
 
 
@@ -134,6 +137,10 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         for number, quantifier in enumerate(quantifiers):
             yield [number], [quantifier._versions(scored, seeds[number])]
 
+    def _split(self, mixes: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+        """Return the mix of the classes, and the share of none of them if that was allowed for."""
+        return mixes, None
+
     def _resolved(self) -> dict[str, Any]:
         """Return parameters as they were used, where they differ from how they were given."""
         return {}
@@ -193,23 +200,28 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         """
         return self.quantify(X).prevalence
 
-    def quantify(self, X: Any) -> Estimate:
+    def quantify(self, X: Any, *, check: bool = False) -> Estimate:
         """Estimate the mix of classes in a batch, with everything known about the estimate.
 
         Parameters
         ----------
         X : array-like or data frame
             The batch, with the same columns as in ``fit``.
+        check : bool
+            Whether to check that the batch is a mix of the reference classes at all; the answer is
+            in ``checks["label_shift"]``. See :func:`truemix.checks.label_shift`.
 
         Returns
         -------
         Estimate
         """
         scored = self._score(X)
-        everything = [np.arange(scored.shape[1])]
-        return self._estimate(scored, self._infer_scored(scored, everything, self._seed())[0])
+        everything, seed = [np.arange(scored.shape[1])], self._seed()
+        checks = self._checks(scored, everything, seed, check)
+        inference = self._infer_scored(scored, everything, seed)[0]
+        return self._estimate(scored, inference, checks[0])
 
-    def quantify_by(self, X: Any, groups: Any) -> EstimateSet:
+    def quantify_by(self, X: Any, groups: Any, *, check: bool = False) -> EstimateSet:
         """Estimate the mix of each group of items (week, region, …), scoring each item once.
 
         Parameters
@@ -218,6 +230,8 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             All items.
         groups : array-like of shape (n,)
             The group of each item: strings, numbers or dates.
+        check : bool
+            As for :meth:`quantify`; p-values are adjusted for the number of groups.
 
         Returns
         -------
@@ -226,13 +240,27 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         """
         scored = self._score(X)
         keys, members = groups_of(groups, scored.shape[1])
-        inferences = self._infer_scored(scored, members, self._seed())
+        seed = self._seed()
+        checks = self._checks(scored, members, seed, check)
+        inferences = self._infer_scored(scored, members, seed)
         return EstimateSet(
             {
-                key: self._estimate(scored[:, rows], inference)
-                for key, rows, inference in zip(keys, members, inferences, strict=True)
+                key: self._estimate(scored[:, rows], inference, own)
+                for key, rows, inference, own in zip(keys, members, inferences, checks, strict=True)
             }
         )
+
+    def _checks(
+        self, scored: FloatArray, bags: list[IntArray], seed: int | None, wanted: bool
+    ) -> list[dict[str, Check]]:
+        """Return the checks of each bag, by their names."""
+        if not wanted:
+            return [{} for _ in bags]
+        from truemix.checks.checking import check_scored
+
+        # Methods without a seed of their own give the same answer each time; so does this.
+        found = check_scored(self, scored, bags, random_state=0 if seed is None else seed)
+        return [{"label_shift": each} for each in found]
 
     def _scoring(self) -> Scoring:
         """Return how items become posteriors: where it is equal, so are the posteriors."""
@@ -266,7 +294,9 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             )
         return self._scorer(X)
 
-    def _estimate(self, scored: FloatArray, inference: Inference) -> Estimate:
+    def _estimate(
+        self, scored: FloatArray, inference: Inference, checks: dict[str, Check]
+    ) -> Estimate:
         decided = np.bincount(scored.argmax(axis=2).ravel(), minlength=len(self.classes_))
         return Estimate(
             classes=self.classes_,
@@ -280,6 +310,8 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             estimand=getattr(self, "estimand", "batch"),
             draws=inference.draws,
             other_draws=inference.other_draws,
+            unknown=inference.unknown,
+            checks=checks,
         )
 
     def _settings(self) -> dict[str, Any]:

@@ -50,6 +50,9 @@ class BayesianKDEy(ReweightingMixin, KDEy):
     averaging : bool
         With reference uncertainty: spread the versions also over the settings of bandwidth and
         shrinkage that the automatic choice could not tell apart.
+    unknown : bool
+        As for :class:`truemix.KDEy`; the unknown share has draws and an interval, too. Its prior is
+        that of one more class with parameter 1.
 
     Attributes
     ----------
@@ -96,6 +99,7 @@ class BayesianKDEy(ReweightingMixin, KDEy):
         estimand: str = "batch",
         reference_uncertainty: Any = "bootstrap",
         averaging: Any = True,
+        unknown: Any = False,
     ) -> None:
         super().__init__(
             classifier=classifier,
@@ -104,6 +108,7 @@ class BayesianKDEy(ReweightingMixin, KDEy):
             kernel=kernel,
             bandwidth=bandwidth,
             shrinkage=shrinkage,
+            unknown=unknown,
         )
         self.prior = prior
         self.temperature = temperature
@@ -138,7 +143,9 @@ class BayesianKDEy(ReweightingMixin, KDEy):
         All models are met before the next setting, all settings before the first is met again.
         Rows are relative to their maximum, in single precision.
         """
-        matrices = np.empty((len(versions), *scored.shape[1:]), dtype=np.float32)
+        n_items, n_classes = scored.shape[1:]
+        n_columns = n_classes + (self._unknown is not None)
+        matrices = np.empty((len(versions), n_items, n_columns), dtype=np.float32)
         kind = self._kinds(versions, len(scored))
         for each in np.unique(kind):
             own = np.flatnonzero(kind == each)
@@ -146,11 +153,28 @@ class BayesianKDEy(ReweightingMixin, KDEy):
             densities = self._alike[each // len(scored)]
             weights = reference_weights(len(densities.codes), versions[own], seed)
             alone = len(own) == len(versions)
-            out = matrices if alone else np.empty((len(own), *scored.shape[1:]), matrices.dtype)
-            densities.relative_log_likelihoods(posteriors, weights, out)
+            out = matrices if alone else np.empty((len(own), n_items, n_columns), matrices.dtype)
+            known = out[:, :, :n_classes]
+            densities.relative_log_likelihoods(posteriors, weights, known)
+            if self._unknown is not None:
+                # How typical an item is does not depend on the version.
+                tilt = self._unknown.tilt(self._densities.log_likelihood(posteriors)[0])
+                even = np.exp(known).mean(axis=2, dtype=np.float64)
+                out[:, :, n_classes] = np.log(even) + tilt
             if not alone:
                 matrices[own] = out
         return matrices
+
+    def _prior(self, versions: FloatArray) -> FloatArray:
+        return self._with_unknown(super()._prior(versions))
+
+    def _resolve_prior(self) -> FloatArray | None:
+        prior = super()._resolve_prior()
+        return None if prior is None else self._with_unknown(prior)
+
+    def _with_unknown(self, prior: FloatArray) -> FloatArray:
+        """Return the prior with the unknown as one more class, which counts as much as one item."""
+        return np.append(prior, 1.0) if self._unknown is not None else prior
 
     def _kinds(self, versions: IntArray, n_models: int) -> IntArray:
         """Return which versions have model and setting in common, and so their kernels."""

@@ -100,6 +100,13 @@ class Bootstrap(Quantifier):
                 self.quantifier,
                 "Bayesian quantifiers have draws of their own.",
             )
+        if getattr(self.quantifier, "unknown", False):
+            raise parameter_error(
+                "quantifier",
+                "a quantifier without unknown=True",
+                self.quantifier,
+                "BayesianKDEy(unknown=True) has draws of the unknown share.",
+            )
         check_integer(self.draws, "draws", minimum=1)
         if not isinstance(self.references, bool | np.bool_):
             raise parameter_error("references", "True or False", self.references)

@@ -10,8 +10,10 @@ import numpy as np
 
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.densities import KERNELS
+from truemix.estimates.unknown import split_mix
 from truemix.quantifiers.automatic import BANDWIDTHS, SHRINKAGES, choose_smoothing
 from truemix.quantifiers.likelihood import LikelihoodQuantifier
+from truemix.quantifiers.unknown_class import UnknownClass
 from truemix.validation import (
     check_bandwidth,
     check_choice,
@@ -19,6 +21,7 @@ from truemix.validation import (
     check_same_length,
     check_shrinkage,
     encode_labels,
+    parameter_error,
 )
 
 if TYPE_CHECKING:
@@ -52,6 +55,9 @@ class KDEy(LikelihoodQuantifier):
         How far posteriors are moved towards the barycentre first, at least 0 and below 1.
         ``"auto"`` (for either) takes the value from the paper's grid with the smallest error on
         bags of reference items, each item judged by the other folds; see ``selection_``.
+    unknown : bool
+        Whether items may belong to none of the classes. If so, the estimate has their share as
+        ``unknown``, and the shares of the classes are those among the other items.
 
     Attributes
     ----------
@@ -88,6 +94,7 @@ class KDEy(LikelihoodQuantifier):
     shrinkage_: float
     selection_: list[dict[str, Any]]
     _densities: ClassDensities
+    _unknown: UnknownClass | None
 
     def __init__(
         self,
@@ -98,6 +105,7 @@ class KDEy(LikelihoodQuantifier):
         kernel: str = "aitchison",
         bandwidth: Any = "auto",
         shrinkage: Any = "auto",
+        unknown: Any = False,
     ) -> None:
         self.classifier = classifier
         self.cv = cv
@@ -105,6 +113,7 @@ class KDEy(LikelihoodQuantifier):
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.shrinkage = shrinkage
+        self.unknown = unknown
 
     def _check_parameters(self) -> None:
         check_choice(self.kernel, "kernel", KERNELS)
@@ -112,6 +121,8 @@ class KDEy(LikelihoodQuantifier):
             check_bandwidth(self.bandwidth)
         if self.shrinkage != "auto":
             check_shrinkage(self.shrinkage)
+        if not isinstance(self.unknown, bool | np.bool_):
+            raise parameter_error("unknown", "True or False", self.unknown)
 
     def _learn(self, posteriors: FloatArray, codes: IntArray) -> None:
         bandwidths, shrinkages = BANDWIDTHS[self.kernel], SHRINKAGES[self.kernel]
@@ -135,6 +146,7 @@ class KDEy(LikelihoodQuantifier):
         self._densities = ClassDensities(
             posteriors, codes, self.kernel, np.array([self.bandwidth_]), self.shrinkage_
         )
+        self._unknown = UnknownClass.beside(self._densities) if self.unknown else None
 
     def _with_setting(self, bandwidth: float, shrinkage: float) -> ClassDensities:
         """Return the densities of the same references with another setting."""
@@ -168,12 +180,22 @@ class KDEy(LikelihoodQuantifier):
 
     def _evidence(self, posteriors: FloatArray) -> FloatArray:
         matrix: FloatArray = self._densities.log_likelihood(posteriors)[0]
-        return matrix
+        if self._unknown is None:
+            return matrix
+        return np.column_stack([matrix, self._unknown.column(matrix)])
+
+    def _split(self, mixes: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+        if self._unknown is None:
+            return mixes, None
+        return split_mix(mixes, self.train_prevalence_)
 
     @classmethod
     def _versions_of_many(
         cls, quantifiers: Sequence[Any], scored: FloatArray, seeds: Sequence[int | None]
     ) -> Iterator[tuple[list[int], list[FloatArray]]]:
+        if any(quantifier.unknown for quantifier in quantifiers):
+            yield from super()._versions_of_many(quantifiers, scored, seeds)
+            return
         # Distances are the same for all bandwidths of one kernel and shrinkage.
         from truemix.densities.class_densities import ClassDensities
 

@@ -94,7 +94,7 @@ class ReweightingMixin(BayesianMixin):
         first = [next(blocks)]
         one = first[0][1][:1].copy()
         everything = chain(_emptied(first), blocks)
-        settings = check_settings(n_classes, prior=self._prior(one), **self._options())
+        settings = check_settings(one.shape[2], prior=self._prior(one), **self._options())
         bags, seeds = [np.arange(n_items)], [np.random.SeedSequence(seed)]
         samples = sample_blocks(everything, len(every), bags, settings, seeds)
         inference = self._inference(samples[0], seed)

@@ -9,6 +9,7 @@ import numpy as np
 
 from truemix._threads import n_threads, row_blocks
 from truemix._typing import AnyArray, FloatArray, IntArray, Seed
+from truemix.estimates.unknown import Unknown
 from truemix.exceptions import InputError
 from truemix.inference import MixtureSample, sample_versions
 from truemix.inference.sampling import SAMPLERS
@@ -115,12 +116,16 @@ class BayesianMixin(Quantifier):
 
     def _inference(self, sample: MixtureSample, seed: int) -> Inference:
         views = {"population": sample.draws, "batch": sample.batch}
-        draws = views.pop(self.estimand)
+        draws, unknown = self._split(views.pop(self.estimand))
+        other_draws, other_unknown = self._split(views.popitem()[1])
         return Inference(
             draws.mean(axis=0),
             sample.diagnostics,
             draws=draws,
-            other_draws=views.popitem()[1],
+            other_draws=other_draws,
+            unknown=None
+            if unknown is None
+            else Unknown(float(unknown.mean()), unknown, other_unknown),
             settings={"random_state": seed},
         )
 

@@ -1,0 +1,1 @@
+"""The experiments of the paper: data sets, runs, results, tables and figures."""

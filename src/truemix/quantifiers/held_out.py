@@ -1,0 +1,85 @@
+"""Reference items judged by the others: what they would look like as targets."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from truemix._typing import FloatArray, IntArray
+
+N_FOLDS = 5
+
+
+def folds_of(codes: IntArray, rng: np.random.Generator) -> IntArray:
+    """Deal the items of each class round the folds, so that each is in as many as possible.
+
+    Examples
+    --------
+    >>> fold = folds_of(np.zeros(10, dtype=int), np.random.default_rng(0))
+    >>> np.bincount(fold)
+    array([2, 2, 2, 2, 2])
+    """
+    shuffled = rng.permutation(len(codes))
+    by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
+    fold = np.empty(len(codes), dtype=np.intp)
+    fold[by_class] = np.arange(len(codes)) % N_FOLDS
+    return fold
+
+
+def at_most(n: int, codes: IntArray, rng: np.random.Generator) -> IntArray:
+    """Return up to about n rows; classes lose in proportion, but keep what an even share allows.
+
+    Examples
+    --------
+    >>> codes = np.repeat([0, 1], [90, 10])
+    >>> np.bincount(codes[at_most(20, codes, np.random.default_rng(0))])
+    array([18, 10])
+    """
+    if len(codes) <= n:
+        return np.arange(len(codes))
+    counts = np.bincount(codes)
+    even = n // len(counts)
+    wanted = np.maximum(np.minimum(counts, even), counts * n // len(codes))
+    parts = [
+        rng.choice(np.flatnonzero(codes == k), wanted[k], replace=False) for k in range(len(counts))
+    ]
+    return np.concatenate(parts)
+
+
+def judged_by_others(
+    reference: tuple[FloatArray, IntArray, IntArray],
+    items: tuple[FloatArray, IntArray],
+    kernel: str,
+    bandwidths: FloatArray,
+    shrinkage: float,
+) -> FloatArray:
+    """Return the log-likelihood of items, each under the references of other folds.
+
+    Parameters
+    ----------
+    reference : tuple of ndarrays
+        Posteriors ``(m, K)``, class numbers and folds of the references.
+    items : tuple of ndarrays
+        Posteriors ``(n, K)`` and folds of the items, which may be references themselves.
+    kernel, bandwidths, shrinkage
+        Of the densities.
+
+    Returns
+    -------
+    ndarray of shape (n_bandwidths, n, K)
+    """
+    # The compiled loops bring numba along: not before they are needed.
+    from truemix.densities.class_densities import ClassDensities
+
+    posteriors, codes, fold = reference
+    counts = np.bincount(codes)
+    result = np.empty((len(bandwidths), *items[0].shape))
+    for f in range(N_FOLDS):
+        here = np.flatnonzero(items[1] == f)
+        if here.size:
+            # The only item of a class has to stand in for it even where it is judged itself.
+            others = np.flatnonzero((fold != f) | (counts[codes] == 1))
+            densities = ClassDensities(
+                posteriors[others], codes[others], kernel, bandwidths, shrinkage
+            )
+            result[:, here] = densities.log_likelihood(items[0][here])
+    return result
