@@ -11,7 +11,7 @@ PROGRAM = typer.main.get_command(app)
 
 
 def test_these_are_the_commands():
-    assert list(PROGRAM.commands) == ["estimate", "tune", "adapt", "demo"]
+    assert list(PROGRAM.commands) == ["estimate", "check", "tune", "adapt", "demo"]
 
 
 @pytest.mark.parametrize("name", PROGRAM.commands)

@@ -15,6 +15,7 @@ from truemix._version import __version__
 from truemix.cli import INTERRUPTED
 from truemix.cli._options import FILES_HELP
 from truemix.cli.adapt import adapt
+from truemix.cli.check import check
 from truemix.cli.demo import demo
 from truemix.cli.estimate import estimate
 from truemix.cli.tune import tune
@@ -86,7 +87,7 @@ def truemix(
     """
 
 
-for command in (estimate, tune, adapt):
+for command in (estimate, check, tune, adapt):
     app.command(epilog=FILES_HELP)(command)
 app.command()(demo)
 

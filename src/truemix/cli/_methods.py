@@ -32,12 +32,13 @@ class MethodOptions:
     estimand: str | None = None
     draws: int | None = None
     reference_uncertainty: str | None = None
+    unknown: bool | None = None
     seed: int | None = None
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any]) -> MethodOptions:
         """Take what belongs to the method from all parameters of a command."""
-        own = {each.name: parameters[each.name] for each in fields(cls)}
+        own: dict[str, Any] = {each.name: parameters.get(each.name) for each in fields(cls)}
         return cls(**{**own, "prior": tuple(own["prior"] or ())})
 
     @property
@@ -65,6 +66,9 @@ class MethodOptions:
         for each in fields(self):
             value = getattr(self, each.name)
             if value == each.default:
+                continue
+            if value is True:
+                words.append(option_of(each.name))
                 continue
             for one in value if isinstance(value, tuple) else (value,):
                 words += [option_of(each.name), f"{one}"]

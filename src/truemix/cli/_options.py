@@ -165,6 +165,16 @@ ReferenceUncertainty = Annotated[
         "much faster for large targets, and right only if references are many.",
     ),
 ]
+Unknown = Annotated[
+    bool | None,
+    typer.Option(
+        "--unknown",
+        show_default=False,
+        rich_help_panel=_METHOD,
+        help="Allow for items of none of the classes, and estimate their share (kdey and "
+        "bayesian-kdey).",
+    ),
+]
 Level = Annotated[
     float | None,
     typer.Option(

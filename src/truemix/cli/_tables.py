@@ -103,19 +103,32 @@ def summary_cells(summary: dict[str, Any]) -> Cells:
         columns = [name for name in columns if name not in {"interval", "rose"}]
     title = f"{summary['method']}: the mix of {items(summary['target']['n_items'])}"
     below = [about_intervals(summary["level"], summary["estimand"])] if bounds else []
+    if any("label_shift" in group["checks"] for group in summary["groups"]) and by is not None:
+        columns.insert(-1, "fits")
+    if any(group["unknown"] for group in summary["groups"]) and by is not None:
+        columns.insert(-1, "unknown")
     header = columns.copy()
     if by is not None:
         header[0] = shown_name(by)
         title += f" by {header[0]}"
         if bounds and len(summary["groups"]) > 1:
             below.append("rose: probability that the share is larger than in the group before")
+    if by is None:
+        below += _about_checks(summary["groups"][0])
     rows = [[cell[name] for name in columns] for cell in _summary_rows(summary)]
     return Cells(title, header, rows, below, left=1 if by is None else 2)
+
+
+def _about_checks(group: dict[str, Any]) -> list[str]:
+    """Return lines about items of no class, and about checks that passed; failures come apart."""
+    about = [] if group["unknown"] is None else [group["unknown"]["sentence"]]
+    return about + [each["explanation"] for each in group["checks"].values() if each["passed"]]
 
 
 def _summary_rows(summary: dict[str, Any]) -> list[dict[str, str]]:
     rows = []
     for group, each in classes_by_group(summary):
+        shift = group["checks"].get("label_shift")
         rows.append(
             {
                 "group": shown_name(group["group"]),
@@ -125,6 +138,8 @@ def _summary_rows(summary: dict[str, Any]) -> list[dict[str, str]]:
                 "reference": percent(each["reference"]),
                 "rose": "" if each["rose"] is None else chance(each["rose"]),
                 "items": f"{group['n_items']:,}",
+                "unknown": "" if group["unknown"] is None else percent(group["unknown"]["share"]),
+                "fits": "" if shift is None else "yes" if shift["passed"] else "no",
             }
         )
     if summary["interval"] is not None:
@@ -150,6 +165,64 @@ def weight_cells(content: dict[str, Any]) -> Cells:
     title = f"{content['method']}: class weights for {items(content['n_items'])}"
     below = [about_intervals(content["level"], content["estimand"])] if bounds else []
     return Cells(title, header, rows, below)
+
+
+def check_cells(content: dict[str, Any]) -> Cells:
+    """Return what a check of label shift says of one target."""
+    (group,) = content["groups"]
+    header = ["class", "estimate", "without unusual", "beside unknown", "deviation"]
+    rows = [
+        [
+            shown_name(each["class"]),
+            percent(each["estimate"]),
+            percent(each["without_unusual"]),
+            percent(each["with_unknown"]),
+            f"{changed['statistic']:+.1f}{' *' if changed['adjusted'] <= group['level'] else '  '}",
+        ]
+        for each, changed in zip(group["estimates"], group["classes"], strict=True)
+    ]
+    unknown = ["(unknown)", "", "", percent(group["unknown_share"]), ""]
+    below = [
+        "deviation: how untypical items of the class are, in standard deviations; * is more than "
+        "chance",
+        group["explanation"],
+    ]
+    return Cells(f"Label shift: {_verdict(group)}", header, [*rows, unknown], below)
+
+
+def group_check_cells(content: dict[str, Any], most_explained: int) -> Cells:
+    """Return what checks of label shift say of groups, one row each."""
+    groups = content["groups"]
+    header = [shown_name(content["by"]), "fits", "p-value", "adjusted", "unusual", "items"]
+    rows = [
+        [
+            shown_name(group["group"]),
+            "yes" if group["passed"] else "no",
+            f"{group['p_value']:.2g}",
+            f"{_adjusted(group):.2g}",
+            f"{group['n_unusual']:,}",
+            f"{group['n_items']:,}",
+        ]
+        for group in groups
+    ]
+    failed = [group for group in groups if not group["passed"]]
+    below = [
+        f"{shown_name(group['group'])}: {group['explanation']}" for group in failed[:most_explained]
+    ]
+    if len(failed) > most_explained:
+        below.append(f"{len(failed) - most_explained} more fail; --format json explains them all.")
+    if not failed:
+        below.append("Nothing speaks against any of them being a mix of the reference classes.")
+    return Cells(f"Label shift: {_verdict(content)}", header, rows, below)
+
+
+def _verdict(found: dict[str, Any]) -> str:
+    return f"{'passed' if found['passed'] else 'failed'} at level {found['level']:g}"
+
+
+def _adjusted(group: dict[str, Any]) -> float:
+    adjusted = group["adjusted_p_value"]
+    return float(group["p_value"] if adjusted is None else adjusted)
 
 
 def classes_by_group(summary: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:

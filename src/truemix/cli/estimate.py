@@ -44,6 +44,15 @@ def estimate(
     estimand: options.Estimand = None,
     draws: options.Draws = None,
     reference_uncertainty: options.ReferenceUncertainty = None,
+    unknown: options.Unknown = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Also check whether TARGET is a mix of the reference classes at all; if not, the "
+            "exit code is 3. See truemix check.",
+        ),
+    ] = False,
     level: options.Level = None,
     seed: options.Seed = None,
     output_format: options.OutputFormat = None,
@@ -78,7 +87,7 @@ def estimate(
         level_used = level_of(level, method)
         prepared = prepare(inputs, said, say)
         with say.step("quantify"), prepared.scoring():
-            estimates = quantify(prepared, classifier)
+            estimates = quantify(prepared, classifier, check=check)
         summary = summarize(
             estimates,
             level=level_used,
@@ -86,7 +95,7 @@ def estimate(
             n_reference=prepared.n_reference,
             target=prepared.target.name,
             by=by,
-            command=command_of(inputs, said, level),
+            command=command_of(inputs, said, level, check=check),
         )
         if report is not None:
             with say.step("write report"):
@@ -102,7 +111,9 @@ def estimate(
     )
 
 
-def quantify(prepared: Prepared, classifier: str | None) -> Estimate | EstimateSet:
+def quantify(
+    prepared: Prepared, classifier: str | None, *, check: bool = False
+) -> Estimate | EstimateSet:
     """Return one estimate, or one for each group in the order of the groups."""
     from dataclasses import replace
 
@@ -119,13 +130,15 @@ def quantify(prepared: Prepared, classifier: str | None) -> Estimate | EstimateS
 
     target = prepared.target
     if target.groups is None:
-        return named(prepared.quantifier.quantify(target.X))
-    found = prepared.quantifier.quantify_by(target.X, target.groups.codes)
+        return named(prepared.quantifier.quantify(target.X, check=check))
+    found = prepared.quantifier.quantify_by(target.X, target.groups.codes, check=check)
     names = target.groups.names
     return EstimateSet({names[code]: named(found[code]) for code in range(len(names))})
 
 
-def command_of(inputs: Inputs, said: MethodOptions, level: float | None) -> str:
+def command_of(
+    inputs: Inputs, said: MethodOptions, level: float | None, *, check: bool = False
+) -> str:
     """Return the command that repeats the estimate, without what only says where it goes."""
     words = ["truemix", "estimate", _shown_path(inputs.reference), _shown_path(inputs.target)]
     pairs: list[tuple[str, Any]] = [
@@ -137,7 +150,7 @@ def command_of(inputs: Inputs, said: MethodOptions, level: float | None) -> str:
     for option, value in pairs:
         if value is not None:
             words += [option, f"{value}"]
-    return shlex.join(words + said.arguments())
+    return shlex.join(words + said.arguments() + ["--check"] * check)
 
 
 def _shown_path(argument: str) -> str:
@@ -170,9 +183,29 @@ def _flat(summary: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
     from truemix.cli._tables import classes_by_group
 
     grouped = summary["by"] is not None
+    columns = list(_COLUMNS)
+    # What was asked for in addition goes behind, the same for all classes of a group.
+    if summary["groups"][0]["unknown"] is not None:
+        columns += ["unknown", "unknown_lower", "unknown_upper"]
+    if "label_shift" in summary["groups"][0]["checks"]:
+        columns += ["check_passed", "check_p_value"]
     rows = []
     for group, each in classes_by_group(summary):
-        cells = {**each, "n_items": group["n_items"]}
+        cells = {**each, "n_items": group["n_items"], **_beside(group)}
         first = [group["group"]] if grouped else []
-        rows.append(first + [cells[name] for name in _COLUMNS])
-    return (["group"] if grouped else []) + list(_COLUMNS), rows
+        rows.append(first + [cells[name] for name in columns])
+    return (["group"] if grouped else []) + columns, rows
+
+
+def _beside(group: dict[str, Any]) -> dict[str, Any]:
+    """Return what belongs to a group rather than to a class."""
+    unknown = group["unknown"] or {}
+    shift = group["checks"].get("label_shift", {})
+    adjusted = shift.get("adjusted_p_value")
+    return {
+        "unknown": unknown.get("share"),
+        "unknown_lower": unknown.get("lower"),
+        "unknown_upper": unknown.get("upper"),
+        "check_passed": shift.get("passed"),
+        "check_p_value": shift.get("p_value") if adjusted is None else adjusted,
+    }

@@ -143,24 +143,45 @@ class Checks:
     header: list[str]
     rows: list[tuple[dict[str, Any], list[Any]]]
     about: str
+    off: list[dict[str, Any]]
 
 
 def checks(groups: Sequence[dict[str, Any]]) -> Checks:
     """Return what is said of the diagnostics."""
     failed = [(group["group"], group["failed"]) for group in groups if group["failed"]]
     names = [name for name in _CHECKS if any(name in group["diagnostics"] for group in groups)]
+    header = [_CHECKS[name] for name in names]
     rows, about = [], ""
     if len(groups) > 1 and names:
         # Those that failed first: they are what one looks for.
         ordered = sorted(groups, key=lambda group: not group["failed"])[:_MOST_CHECKS]
         rows = [(group, [group["diagnostics"].get(name) for name in names]) for group in ordered]
+        if any("label_shift" in group["checks"] for group in groups):
+            header.append("Label shift (p)")
+            for group, values in rows:
+                values.append(_p_value(group["checks"].get("label_shift", {})))
         if len(groups) > _MOST_CHECKS:
             about = f"The first {_MOST_CHECKS} of {len(groups):,} groups, those that failed first."
     return Checks(
         failed=failed[:_MOST_FAILURES],
         more_failed=max(0, len(failed) - _MOST_FAILURES),
         notes=groups[-1]["notes"],
-        header=[_CHECKS[name] for name in names],
+        header=header,
         rows=rows,
         about=about,
+        off=_if_it_does_not_fit(groups),
     )
+
+
+def _p_value(check: dict[str, Any]) -> float | None:
+    adjusted = check.get("adjusted_p_value")
+    return check.get("p_value") if adjusted is None else adjusted
+
+
+def _if_it_does_not_fit(groups: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the estimates of a failed check with and without unusual items, for one batch."""
+    check = groups[-1]["checks"].get("label_shift")
+    if len(groups) > 1 or check is None or check["passed"]:
+        return []
+    rows: list[dict[str, Any]] = check["estimates"][:MOST_STRIPS]
+    return [*rows, {"class": None, "with_unknown": check["unknown_share"]}]

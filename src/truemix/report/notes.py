@@ -47,6 +47,7 @@ def notes_of(estimate: Estimate) -> list[str]:
     parts = (_about_draws, _about_halves, _about_divergences, _about_optimum, _about_confusion)
     sentences = [sentence for part in parts for sentence in part(estimate)]
     sentences += _about_reference(estimate) + _about_prior(estimate)
+    sentences += [check.explanation for check in estimate.checks.values() if check.passed]
     if not sentences and not estimate.warnings():
         return ["No solver or sampler was needed, so there is nothing that could have gone wrong."]
     return sentences

@@ -65,8 +65,9 @@ def summarize(
     dict
         ``headline`` says it in words (``sentences``, one by one); ``groups`` holds one entry per
         group (one with the name None without groups), with ``classes`` in the order of the
-        estimate, ``quantiles`` (and for three classes some ``draws``) of the posterior,
-        ``diagnostics``, those that ``failed`` and ``notes`` in plain words. ``ok`` is whether
+        estimate, ``quantiles`` (and for three classes some ``draws``) of the posterior, the share
+        ``unknown`` and the ``checks`` that were asked for, ``diagnostics``, those that ``failed``
+        and ``notes`` in plain words. ``ok`` is whether
         nothing failed anywhere, ``ordered`` whether the groups follow each other. Every value is
         one that JSON knows.
 
@@ -144,6 +145,9 @@ def _group(
 ) -> dict[str, Any]:
     classes = _classes(estimate, before, level)
     sentences = headline(classes, estimate.method, level)
+    unknown = _unknown(estimate, level)
+    if unknown is not None:
+        sentences.append(f"{unknown['sentence']}.")
     found = {key: v for key, v in estimate.diagnostics.items() if key not in {"failed", "notes"}}
     return {
         "group": None if name is None else plain_name(name),
@@ -152,9 +156,25 @@ def _group(
         "sentences": sentences,
         "classes": classes,
         "quantiles": _quantiles(estimate) if quantiles else None,
+        "unknown": unknown,
+        "checks": {key: plain(check.summary()) for key, check in estimate.checks.items()},
         "diagnostics": plain(found),
         "failed": estimate.warnings(),
         "notes": notes_of(estimate),
+    }
+
+
+def _unknown(estimate: Estimate, level: float) -> dict[str, Any] | None:
+    """Return the share of items of no class, if such items were allowed for."""
+    unknown = estimate.unknown
+    if unknown is None:
+        return None
+    bounds = (None, None) if unknown.draws is None else unknown.interval(level).tolist()
+    return {
+        "share": unknown.share,
+        "lower": bounds[0],
+        "upper": bounds[1],
+        "sentence": f"{unknown}",
     }
 
 

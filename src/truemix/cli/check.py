@@ -1,0 +1,171 @@
+"""``truemix check``: whether the target looks like a mix of the reference classes at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from truemix.cli import _options as options
+from truemix.cli._options import Format
+
+if TYPE_CHECKING:
+    from truemix.checks import ShiftCheck
+    from truemix.cli._work import Prepared
+
+_COLUMNS = (
+    "passed", "p_value", "adjusted_p_value", "n_items", "n_unusual", "unknown_share", "shift",
+    "detectable", "explanation",
+)  # fmt: skip
+_ITEM_COLUMNS = ("row", "p_value", "resembles", "unusual")
+# Explanations of groups below the table; the JSON output has all.
+_MOST_EXPLAINED = 5
+
+
+def check(
+    reference: options.ReferenceArgument,
+    target: options.TargetArgument,
+    label: options.Label = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            show_default=False,
+            help="Column of TARGET with groups, such as weeks: each is checked by itself, with a "
+            "correction for their number.",
+        ),
+    ] = None,
+    classifier: options.Classifier = None,
+    kernel: options.Kernel = None,
+    bandwidth: options.Bandwidth = None,
+    shrinkage: options.Shrinkage = None,
+    level: Annotated[
+        float,
+        typer.Option(
+            metavar="L",
+            rich_help_panel="Method",
+            help="How often the check may fail although nothing is wrong.",
+        ),
+    ] = 0.05,
+    seed: options.Seed = None,
+    output_format: options.OutputFormat = None,
+    out: options.Out = None,
+    items: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.csv",
+            show_default=False,
+            rich_help_panel="Output",
+            help="Write all items of TARGET, the most unusual first.",
+        ),
+    ] = None,
+    quiet: options.Quiet = False,
+    timings: options.Timings = False,
+) -> None:
+    """Check whether TARGET can be trusted to be a mix of the classes in REFERENCE.
+
+    Every estimate assumes that items of a class look as they do in REFERENCE. New classes, other
+    inputs or another model break that; the exit code is then 3. REFERENCE may also be a quantifier
+    saved by `truemix tune`.
+    """
+    from truemix.cli._methods import MethodOptions
+    from truemix.cli._output import A_DIAGNOSTIC_FAILED, as_csv, check_outputs, chosen_format, write
+    from truemix.cli._progress import Progress
+    from truemix.cli._work import Inputs, prepare
+
+    said = MethodOptions(kernel=kernel, bandwidth=bandwidth, shrinkage=shrinkage, seed=seed)
+    check_outputs({"--out": out, "--items": items}, [reference, target])
+    say = Progress(quiet=quiet, timings=timings)
+    with say.heeding_warnings():
+        _check_level(level)
+        prepared = prepare(Inputs(reference, target, label, by, classifier), said, say)
+        with say.step("check"), prepared.scoring():
+            checks = _checks(prepared, level, said.random_state)
+        content = _content(prepared, checks, by, level)
+        if items is not None:
+            with say.step("write items"):
+                write(as_csv(*_items(prepared, checks)), items)
+        _show(content, chosen_format(output_format, out), out)
+    for name in filter(None, (out, items)):
+        say.say(f"Wrote {name}")
+    say.finish()
+    if not content["passed"]:
+        raise typer.Exit(A_DIAGNOSTIC_FAILED)
+
+
+def _check_level(level: float) -> None:
+    from truemix.estimates.intervals import check_level
+
+    check_level(level)
+
+
+def _checks(prepared: Prepared, level: float, seed: int) -> dict[Any, ShiftCheck]:
+    """Return the check of each group, by its name; without groups that of all, by None."""
+    from truemix.checks import label_shift, label_shift_by
+
+    quantifier, target = prepared.quantifier, prepared.target
+    if target.groups is None:
+        return {None: label_shift(quantifier, target.X, level=level, random_state=seed)}
+    codes, names = target.groups.codes, target.groups.names
+    found = label_shift_by(quantifier, target.X, codes, level=level, random_state=seed)
+    return {names[code]: each for code, each in found.items()}
+
+
+def _content(
+    prepared: Prepared, checks: dict[Any, ShiftCheck], by: str | None, level: float
+) -> dict[str, Any]:
+    from truemix._version import __version__
+    from truemix.report.plain import plain, plain_name
+
+    groups = [
+        {"group": None if name is None else plain_name(name), **plain(each.summary())}
+        for name, each in checks.items()
+    ]
+    return {
+        "truemix": __version__,
+        "check": "label_shift",
+        "level": level,
+        "passed": all(group["passed"] for group in groups),
+        "reference": {"name": prepared.name, "n_items": prepared.n_reference},
+        "target": {
+            "name": prepared.target.name,
+            "n_items": sum(group["n_items"] for group in groups),
+        },
+        "by": by,
+        "groups": groups,
+    }
+
+
+def _items(prepared: Prepared, checks: dict[Any, ShiftCheck]) -> tuple[list[str], list[list[Any]]]:
+    """Return a header and a row per item; rows of the file are counted from 1."""
+    import numpy as np
+
+    groups = prepared.target.groups
+    rows: list[list[Any]] = []
+    for code, (name, each) in enumerate(checks.items()):
+        places = None if groups is None else np.flatnonzero(np.asarray(groups.codes) == code)
+        for item, p_value, resembles, unusual in each.items().itertuples(index=False):
+            row = item if places is None else places[item]
+            rows.append(
+                ([] if groups is None else [name])
+                + [int(row) + 1, float(p_value), resembles, bool(unusual)]
+            )
+    rows.sort(key=lambda row: row[-3])
+    return ([] if groups is None else ["group"]) + list(_ITEM_COLUMNS), rows
+
+
+def _show(content: dict[str, Any], kind: Format, out: str | None) -> None:
+    from truemix.cli._output import as_csv, as_json, write
+    from truemix.cli._tables import check_cells, group_check_cells
+
+    groups = content["groups"]
+    if kind is Format.json:
+        write(as_json(content), out)
+    elif kind is Format.csv:
+        first = [] if content["by"] is None else ["group"]
+        header = first + list(_COLUMNS)
+        write(as_csv(header, [[group[name] for name in header] for group in groups]), out)
+    elif content["by"] is None:
+        check_cells(content).show(out)
+    else:
+        group_check_cells(content, _MOST_EXPLAINED).show(out)

@@ -1,0 +1,150 @@
+"""``truemix check``, and checks and unknown shares of ``truemix estimate``."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import truemix
+from cli_support import CLASSES, FAST, fails, reference_frame, run, target_frame, written
+from truemix import KDEy
+from truemix.checks import label_shift, label_shift_by
+
+KERNEL = ("--bandwidth", "0.3", "--shrinkage", "0.5")
+
+
+def blurred(frame, rows=slice(None)):
+    """The same items, scored by a model that is much less sure."""
+    frame = frame.copy()
+    P = frame.loc[frame.index[rows], CLASSES].to_numpy() ** 0.3
+    frame.loc[frame.index[rows], CLASSES] = P / P.sum(axis=1, keepdims=True)
+    return frame
+
+
+@pytest.fixture
+def quantifier():
+    frame = reference_frame(600)
+    return KDEy(bandwidth=0.3, shrinkage=0.5).fit(frame[CLASSES], frame["label"])
+
+
+@pytest.fixture
+def good(tmp_path):
+    return written(tmp_path, reference_frame(600), target_frame(300))
+
+
+@pytest.fixture
+def bad(tmp_path):
+    return written(tmp_path, reference_frame(600), blurred(target_frame(300), slice(200, None)))
+
+
+def test_a_target_that_fits_passes(good, quantifier, capsys):
+    done = run(capsys, "check", *good, "--label", "label", *KERNEL, "--seed", "2")
+    assert done.code == 0
+    assert done.out.startswith("Label shift: passed at level 0.05\nclass")
+    assert "Nothing speaks against these 300 items" in done.out
+    as_json = run(
+        capsys, "check", *good, "--label", "label", *KERNEL, "--seed", "2", "--format", "json"
+    ).json
+    expected = label_shift(quantifier, target_frame(300)[CLASSES], random_state=2)
+    assert as_json["groups"][0]["p_value"] == expected.p_value
+    assert as_json["passed"] is True
+
+
+def test_a_target_that_does_not_fit_has_exit_code_3(bad, capsys):
+    done = run(capsys, "check", *bad, "--label", "label", *KERNEL)
+    assert done.code == 3
+    assert done.out.startswith("Label shift: failed")
+    assert "do not look like any mix of the reference classes" in done.out
+
+
+def test_groups_are_checked_one_by_one(bad, quantifier, capsys):
+    options = ("--label", "label", *KERNEL, "--by", "week")
+    done = run(capsys, "check", *bad, *options, "--format", "csv")
+    assert done.code == 3
+    target = blurred(target_frame(300), slice(200, None))
+    expected = label_shift_by(quantifier, target[CLASSES], target["week"], random_state=0)
+    rows = {row["group"]: row for row in csv.DictReader(io.StringIO(done.out))}
+    assert set(rows) == set(expected)
+    for week, row in rows.items():
+        assert float(row["adjusted_p_value"]) == expected[week].adjusted_p_value
+        assert (row["passed"] == "True") == expected[week].passed
+    shown = run(capsys, "check", *bad, *options)
+    assert ": These 15 items do not look like" in shown.out
+
+
+def test_items_are_listed_with_their_rows(bad, tmp_path, capsys):
+    listed = tmp_path / "items.csv"
+    run(capsys, "check", *bad, "--label", "label", *KERNEL, "--items", listed)
+    frame = pd.read_csv(listed)
+    assert sorted(frame["row"]) == list(range(1, 301))
+    assert frame["p_value"].is_monotonic_increasing
+    by_week = tmp_path / "by_week.csv"
+    run(capsys, "check", *bad, "--label", "label", *KERNEL, "--by", "week", "--items", by_week)
+    frame = pd.read_csv(by_week)
+    weeks = target_frame(300)["week"]
+    assert (frame["group"].to_numpy() == weeks[frame["row"] - 1].to_numpy()).all()
+
+
+def test_a_saved_quantifier_may_stand_for_the_reference(bad, quantifier, tmp_path, capsys):
+    saved = tmp_path / "q.npz"
+    truemix.save(quantifier, saved)
+    done = run(capsys, "check", saved, bad[1], "--format", "json")
+    assert done.code == 3
+    expected = run(capsys, "check", *bad, "--label", "label", *KERNEL, "--format", "json")
+    assert done.json["groups"] == expected.json["groups"]
+
+
+def test_an_estimate_with_a_check_says_so_everywhere(bad, tmp_path, capsys):
+    page = tmp_path / "report.html"
+    options = ("--label", "label", *FAST, "--check", "--unknown")
+    done = run(capsys, "estimate", *bad, *options, "--format", "json", "--report", page)
+    assert done.code == 3
+    assert "Warning: These 300 items do not look like any mix" in done.err
+    group = done.json["groups"][0]
+    assert group["checks"]["label_shift"]["passed"] is False
+    assert group["unknown"]["lower"] <= group["unknown"]["share"] <= group["unknown"]["upper"]
+    assert done.json["command"].endswith("--unknown --check")
+    html = page.read_text()
+    assert "How far off could the estimate be?" in html
+    assert "do not look like any mix" in html
+    assert "seem to belong to none of these classes" in html
+    as_csv = run(capsys, "estimate", *bad, *options, "--format", "csv")
+    row = next(csv.DictReader(io.StringIO(as_csv.out)))
+    assert float(row["unknown"]) == group["unknown"]["share"]
+    assert float(row["check_p_value"]) == group["checks"]["label_shift"]["p_value"]
+    table = run(capsys, "estimate", *bad, *options, "--by", "week")
+    assert "fits" in table.out.splitlines()[1]
+
+
+def test_a_check_that_passes_is_told_too(good, tmp_path, capsys):
+    page = tmp_path / "report.html"
+    done = run(capsys, "estimate", *good, "--label", "label", *FAST, "--check", "--report", page)
+    assert done.code == 0
+    assert "Nothing speaks against these 300 items" in done.out
+    assert "Nothing speaks against these 300 items" in page.read_text()
+    plain = json.loads(
+        run(capsys, "estimate", *good, "--label", "label", *FAST, "--format", "json").out
+    )
+    assert plain["groups"][0]["checks"] == {}
+    assert plain["groups"][0]["unknown"] is None
+
+
+def test_a_classifier_is_cross_fitted_for_the_check(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 2
+    X = rng.normal(size=(400, 3)) + y[:, None]
+    reference = pd.DataFrame(X, columns=["a", "b", "c"]).assign(label=np.array(["no", "yes"])[y])
+    files = written(tmp_path, reference, pd.DataFrame(X[:100] + 8.0, columns=["a", "b", "c"]))
+    options = ("--label", "label", "--classifier", "logistic")
+    assert run(capsys, "check", *files, *options, *KERNEL).code == 3
+    sentence = fails(capsys, "estimate", *files, *options, "--method", "emq", "--check")
+    assert "both scored alike" in sentence
+
+
+def test_wrong_options_are_one_sentence(good, capsys):
+    assert "level" in fails(capsys, "check", *good, "--label", "label", "--level", "2")
+    sentence = fails(capsys, "estimate", *good, "--label", "label", "--method", "emq", "--unknown")
+    assert "The method emq has no unknown" in sentence
