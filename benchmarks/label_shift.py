@@ -118,6 +118,9 @@ def measure_unknown(quantifier, scored, y, unknown, n_bags, seed):
     known, other = np.flatnonzero(y != unknown), np.flatnonzero(y == unknown)
     scored = scored[:, np.concatenate([known, other])]
     rng = np.random.default_rng(seed)
+    open_minded = clone(quantifier).set_params(unknown=True)
+    open_minded._restore(quantifier._state())
+    evidence = open_minded._versions(scored, None)
     for size in SIZES:
         for share in SHARES:
             bags = bags_of(y[known], round(size * (1 - share)), max(1, n_bags // 4), seed)
@@ -125,11 +128,17 @@ def measure_unknown(quantifier, scored, y, unknown, n_bags, seed):
             if not counts or max(counts) > len(other):
                 continue
             extra = [len(known) + rng.choice(len(other), n, replace=False) for n in counts]
-            for bag, check in failures(judge, scored, bags, extra):
-                mixes = (check.prevalence, check.without_unusual, check.known_prevalence)
-                errors = [float(absolute_error(bag.prevalence, mix)) for mix in mixes]
+            rows = [
+                np.concatenate([bag.index, more]) for bag, more in zip(bags, extra, strict=True)
+            ]
+            found = open_minded._infer_bags(evidence, rows)
+            plain = quantifier._mixes(evidence[:, :, :-1], rows)
+            checks = failures(judge, scored, bags, extra)
+            for (bag, check), own, mix in zip(checks, found, plain, strict=True):
+                mixes = (mix, check.without_unusual, own.prevalence)
+                errors = [float(absolute_error(bag.prevalence, each)) for each in mixes]
                 kind = f"unknown {100 * share:.0f} %"
-                yield kind, size, not check.passed, errors, check.unknown_share
+                yield kind, size, not check.passed, errors, own.unknown.share
 
 
 def tabular(folder, name, n_splits, n_bags):
@@ -243,7 +252,7 @@ def work(task):
     start = time.perf_counter()
     with threadpool_limits(1):
         result = kind(folder, name, n_splits, n_bags)
-    print(f"{name}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
+    print(f"{name}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
     return name, result
 
 
@@ -371,9 +380,9 @@ def report(results, n_splits, n_bags):
     paragraph(
         text,
         "Mean absolute error of the shares of the known classes, all sizes, if 0 % or 10 % of the",
-        "items are of a class that the references lack: the mix that fits best (*plain*), the same",
-        "without the items that `unusual_items()` lists (*set aside*), and with the background as",
-        "one more class (*unknown*); then the mean share that the background gets.",
+        "items are of a class that the references lack: of `KDEy()` (*plain*), of the check without",
+        "the items that `unusual_items()` lists (*set aside*), and of `KDEy(unknown=True)`",
+        "(*unknown*); then the mean share that is estimated to be unknown.",
     )
     unknown_table(results, text)
     print("\n## Time\n", file=text)
