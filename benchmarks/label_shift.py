@@ -380,9 +380,9 @@ def report(results, n_splits, n_bags):
     paragraph(
         text,
         "Mean absolute error of the shares of the known classes, all sizes, if 0 % or 10 % of the",
-        "items are of a class that the references lack: of `KDEy()` (*plain*), of the check without",
-        "the items that `unusual_items()` lists (*set aside*), and of `KDEy(unknown=True)`",
-        "(*unknown*); then the mean share that is estimated to be unknown.",
+        "items are of a class that the references lack: of `KDEy()` (*plain*), of the check",
+        "without the items that `unusual_items()` lists (*set aside*), and of",
+        "`KDEy(unknown=True)` (*unknown*); then the mean share that is estimated to be unknown.",
     )
     unknown_table(results, text)
     print("\n## Time\n", file=text)
