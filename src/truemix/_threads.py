@@ -11,15 +11,41 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
+
+_MOST: ContextVar[int | None] = ContextVar("most threads", default=None)
 
 
 def n_threads() -> int:
     """Return the number of cores this process may use."""
+    most = _MOST.get()
+    return n_cores() if most is None else min(most, n_cores())
+
+
+def n_cores() -> int:
+    """Return the number of cores there are for this process."""
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return os.cpu_count() or 1
+
+
+@contextmanager
+def most_threads(most: int) -> Iterator[None]:
+    """Use fewer cores than there are: several processes share them.
+
+    Examples
+    --------
+    >>> with most_threads(1):
+    ...     n_threads()
+    1
+    """
+    token = _MOST.set(most)
+    try:
+        yield
+    finally:
+        _MOST.reset(token)
 
 
 def row_blocks(n_rows: int, block: int) -> Iterator[slice]:

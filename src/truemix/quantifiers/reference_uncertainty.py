@@ -17,7 +17,7 @@ VERSIONS = 100
 FEWEST_VERSIONS = 24
 # Versions held at once, in single precision: likelihood ratios are exact to 1e-5 even where a class
 # is a million times less likely. Beyond that they are made a few at a time, in so many passes.
-VERSIONS_BYTES = 120 << 20
+VERSIONS_BYTES = 160_000_000
 ITEM_BYTES = 4
 MOST_PASSES = 6
 # Keeps these random numbers apart from the sampler's, which has the same seed.

@@ -186,13 +186,13 @@ class GridSearch(BaseEstimator):
         """Estimate the mix of a batch with the best quantifier."""
         return self._best().predict(X)
 
-    def quantify(self, X: Any) -> Estimate:
+    def quantify(self, X: Any, *, check: bool = False) -> Estimate:
         """Estimate the mix of a batch with the best quantifier, with all that is known about it."""
-        return self._best().quantify(X)
+        return self._best().quantify(X, check=check)
 
-    def quantify_by(self, X: Any, groups: Any) -> EstimateSet:
+    def quantify_by(self, X: Any, groups: Any, *, check: bool = False) -> EstimateSet:
         """Estimate the mix of each group of items with the best quantifier."""
-        return self._best().quantify_by(X, groups)
+        return self._best().quantify_by(X, groups, check=check)
 
     def _best(self) -> Quantifier:
         if not hasattr(self, "best_quantifier_"):
