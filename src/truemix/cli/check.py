@@ -62,7 +62,7 @@ def check(
     quiet: options.Quiet = False,
     timings: options.Timings = False,
 ) -> None:
-    """Check whether TARGET can be trusted to be a mix of the classes in REFERENCE.
+    """Check whether TARGET looks like a mix of the classes in REFERENCE at all.
 
     Every estimate assumes that items of a class look as they do in REFERENCE. New classes, other
     inputs or another model break that; the exit code is then 3. REFERENCE may also be a quantifier

@@ -63,6 +63,7 @@ Wrote to {folder}:
 Try:
 {enter}  truemix estimate reference.csv target.csv --label topic
   truemix estimate reference.csv target.csv --label topic --by week --report report.html
+  truemix check reference.csv target.csv --label topic --by week
   truemix tune reference.csv --label topic --out tuned.npz
   truemix estimate tuned.npz target.csv --by week --format csv --out weeks.csv
   truemix adapt reference.csv target.csv --label topic --keep ticket --out adapted.csv"""
