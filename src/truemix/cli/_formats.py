@@ -249,6 +249,11 @@ def open_table(source: Source) -> Table:
     return TextTable(source, compressed=kind == "gzip")
 
 
+def free_read_memory() -> None:
+    """Give back what Arrow keeps for the next file: there is none, and the work needs it."""
+    pa.default_memory_pool().release_unused()
+
+
 def usual(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return a batch with all text as plain strings, whichever way a library writes it.
 

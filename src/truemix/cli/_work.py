@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from truemix._typing import FloatArray
 from truemix.cli._classifiers import classifier_choice, few_threads, pipeline
-from truemix.cli._formats import Table, open_table
+from truemix.cli._formats import Table, free_read_memory, open_table
 from truemix.cli._methods import MethodOptions, prior_of, quantifier_of
 from truemix.cli._progress import Progress, Update
 from truemix.cli._reading import (
@@ -112,6 +112,7 @@ def prepare(inputs: Inputs, options: MethodOptions, say: Progress) -> Prepared:
         inputs.beside.check_apart(reference.labels.names)
         with say.step("read target") as update:
             target = _read_target(table, reference, inputs, say, update)
+        free_read_memory()
     training = None
     if choice is not None and reference.features is not None:
         model = pipeline(choice, reference.features, options.random_state)
@@ -184,4 +185,5 @@ def _prepare_saved(
     inputs.beside.check_apart(names)
     with say.step("read target") as update:
         target = read_posteriors(table, names, inputs.beside, say, update)
+    free_read_memory()
     return Prepared(quantifier, target, source.name, n_references(quantifier))

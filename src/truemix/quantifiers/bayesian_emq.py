@@ -80,6 +80,8 @@ class BayesianEMQ(ReweightingMixin, EMQ):
     _maps: list[Calibrator]
     _shares: FloatArray
 
+    _explains = True
+
     def __init__(
         self,
         *,

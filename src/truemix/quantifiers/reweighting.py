@@ -29,6 +29,8 @@ class ReweightingMixin(BayesianMixin):
     """A Bayesian quantifier that may reweight its references, with ``reference_uncertainty``."""
 
     reference_uncertainty: Any
+    # Whether the evidence of a batch decides its prior or its diagnostics.
+    _explains = False
 
     @abstractmethod
     def _reweighted(self, scored: FloatArray, seed: int | None, versions: IntArray) -> FloatArray:
@@ -57,8 +59,9 @@ class ReweightingMixin(BayesianMixin):
         self, versions: FloatArray, bags: list[IntArray], seed: int | None = None
     ) -> list[Inference]:
         inferences = super()._infer_bags(versions, bags, seed)
-        for rows, inference in zip(bags, inferences, strict=True):
-            self._explain(inference, versions[:, rows])
+        if self._explains:
+            for rows, inference in zip(bags, inferences, strict=True):
+                self._explain(inference, versions[:, rows])
         return inferences
 
     def _infer_scored(
@@ -92,13 +95,15 @@ class ReweightingMixin(BayesianMixin):
         ]
         blocks = ((numbers, self._reweighted(scored, seed, numbers)) for numbers in together)
         first = [next(blocks)]
-        one = first[0][1][:1].copy()
+        # A whole version is a lot to keep where its first item tells how many columns there are.
+        one = first[0][1][:1, : n_items if self._explains else 1].copy()
         everything = chain(_emptied(first), blocks)
         settings = check_settings(one.shape[2], prior=self._prior(one), **self._options())
         bags, seeds = [np.arange(n_items)], [np.random.SeedSequence(seed)]
         samples = sample_blocks(everything, len(every), bags, settings, seeds)
         inference = self._inference(samples[0], seed)
-        self._explain(inference, one)
+        if self._explains:
+            self._explain(inference, one)
         return inference
 
 
