@@ -11,7 +11,7 @@ PROGRAM = typer.main.get_command(app)
 
 
 def test_these_are_the_commands():
-    assert list(PROGRAM.commands) == ["estimate", "check", "tune", "adapt", "demo"]
+    assert list(PROGRAM.commands) == ["estimate", "check", "tune", "adapt", "demo", "bench"]
 
 
 @pytest.mark.parametrize("name", PROGRAM.commands)
@@ -24,8 +24,9 @@ def test_everything_has_help(name, capsys):
     done = run(capsys, name, "--help")
     assert done.code == 0
     assert f"Usage: truemix {name}" in done.out
-    if name != "demo":
+    if name not in {"demo", "bench"}:
         assert "An NPZ file has" in done.out
+    if name != "demo":
         assert "Exit codes:" in done.out
 
 

@@ -15,6 +15,7 @@ from truemix._version import __version__
 from truemix.cli import INTERRUPTED
 from truemix.cli._options import FILES_HELP
 from truemix.cli.adapt import adapt
+from truemix.cli.bench import app as bench
 from truemix.cli.check import check
 from truemix.cli.demo import demo
 from truemix.cli.estimate import estimate
@@ -89,6 +90,7 @@ def truemix(
 
 for command in (estimate, check, tune, adapt):
     app.command(epilog=FILES_HELP)(command)
+app.add_typer(bench, name="bench")
 app.command()(demo)
 
 

@@ -68,7 +68,8 @@ def draw(results: Results) -> Figure:
     found = ranks["modality"].unique().tolist()
     kinds = [m for m in MODALITIES if m in found] + [m for m in found if m not in MODALITIES]
     methods = in_order(ranks["method"])
-    figure = ShownFigure(figsize=(1.2 + 3.0 * len(kinds), 3.4), layout="constrained")
+    # The legend needs some width even below a single panel.
+    figure = ShownFigure(figsize=(max(1.2 + 3.0 * len(kinds), 7.2), 3.4), layout="constrained")
     axes = figure.subplots(1, len(kinds), sharey=True, squeeze=False)[0]
     width = 0.84 / len(methods)
     handles: list[Any] = []
