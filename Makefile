@@ -14,7 +14,7 @@ run: .venv/.run
 		--by week --report out/report.html
 
 test: lint types imports runtime-only
-	$(PY) -m pytest -n auto --dist loadfile
+	$(PY) -m pytest -n auto --dist worksteal --durations 25
 
 lint: .venv/.dev
 	$(PY) -m ruff check .
