@@ -30,14 +30,19 @@ def quantifier():
     return KDEy(bandwidth=0.3, shrinkage=0.5).fit(frame[CLASSES], frame["label"])
 
 
+def weeks(n):
+    """Three weeks: each group is checked with thousands of bags if there are many."""
+    return target_frame(n).assign(week=[f"week {1 + 3 * i // n}" for i in range(n)])
+
+
 @pytest.fixture
 def good(tmp_path):
-    return written(tmp_path, reference_frame(600), target_frame(300))
+    return written(tmp_path, reference_frame(600), weeks(300))
 
 
 @pytest.fixture
 def bad(tmp_path):
-    return written(tmp_path, reference_frame(600), blurred(target_frame(300), slice(200, None)))
+    return written(tmp_path, reference_frame(600), blurred(weeks(300), slice(200, None)))
 
 
 def test_a_target_that_fits_passes(good, quantifier, capsys):
@@ -48,7 +53,7 @@ def test_a_target_that_fits_passes(good, quantifier, capsys):
     as_json = run(
         capsys, "check", *good, "--label", "label", *KERNEL, "--seed", "2", "--format", "json"
     ).json
-    expected = label_shift(quantifier, target_frame(300)[CLASSES], random_state=2)
+    expected = label_shift(quantifier, weeks(300)[CLASSES], random_state=2)
     assert as_json["groups"][0]["p_value"] == expected.p_value
     assert as_json["passed"] is True
 
@@ -64,7 +69,7 @@ def test_groups_are_checked_one_by_one(bad, quantifier, capsys):
     options = ("--label", "label", *KERNEL, "--by", "week")
     done = run(capsys, "check", *bad, *options, "--format", "csv")
     assert done.code == 3
-    target = blurred(target_frame(300), slice(200, None))
+    target = blurred(weeks(300), slice(200, None))
     expected = label_shift_by(quantifier, target[CLASSES], target["week"], random_state=0)
     rows = {row["group"]: row for row in csv.DictReader(io.StringIO(done.out))}
     assert set(rows) == set(expected)
@@ -72,7 +77,7 @@ def test_groups_are_checked_one_by_one(bad, quantifier, capsys):
         assert float(row["adjusted_p_value"]) == expected[week].adjusted_p_value
         assert (row["passed"] == "True") == expected[week].passed
     shown = run(capsys, "check", *bad, *options)
-    assert ": These 15 items do not look like" in shown.out
+    assert ": These 100 items do not look like" in shown.out
 
 
 def test_items_are_listed_with_their_rows(bad, tmp_path, capsys):
@@ -84,8 +89,8 @@ def test_items_are_listed_with_their_rows(bad, tmp_path, capsys):
     by_week = tmp_path / "by_week.csv"
     run(capsys, "check", *bad, "--label", "label", *KERNEL, "--by", "week", "--items", by_week)
     frame = pd.read_csv(by_week)
-    weeks = target_frame(300)["week"]
-    assert (frame["group"].to_numpy() == weeks[frame["row"] - 1].to_numpy()).all()
+    of_row = weeks(300)["week"]
+    assert (frame["group"].to_numpy() == of_row[frame["row"] - 1].to_numpy()).all()
 
 
 def test_a_saved_quantifier_may_stand_for_the_reference(bad, quantifier, tmp_path, capsys):
