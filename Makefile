@@ -13,7 +13,9 @@ run: .venv/.run
 	.venv/bin/truemix estimate out/demo/reference.csv out/demo/target.csv --label topic \
 		--by week --report out/report.html
 
-test: lint types imports runtime-only
+# Both environments are set up at the same time, then the quick checks run beside each other.
+test:
+	$(MAKE) --jobs=2 --output-sync=target lint types imports runtime-only
 	$(PY) -m pytest -n auto --dist worksteal --durations 25
 
 lint: .venv/.dev
