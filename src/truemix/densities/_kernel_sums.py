@@ -15,8 +15,8 @@ import numpy as np
 from numba import njit
 
 from truemix._typing import FloatArray, IntArray
+from truemix._vector_math import exp_negative
 from truemix.densities._tiles import TILE
-from truemix.densities._vector_math import exp_negative
 
 STRIP = 4
 # Terms below exp(-60) of the nearest one are skipped: a million of them amount to 1e-20.

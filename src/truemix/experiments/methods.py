@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from truemix.quantifiers import Quantifier
 
 Setting = dict[str, Any]
-# The mix and a small confusion matrix are drawn faster by NUTS, the paper's sampler, than by Gibbs
-# sampling; large ones far more slowly.
-MOST_CLASSES_FOR_NUTS = 9
 KERNELS = {"KDEy(Gau)": "gaussian", "KDEy(Ait)": "aitchison", "KDEy(Ait-lambda)": "aitchison"}
 
 
@@ -137,14 +134,12 @@ def point_quantifier(point: str, setting: Setting) -> Quantifier:
     return found
 
 
-def quantifier_of(
-    method: Method, setting: Setting, settings: BenchSettings, n_classes: int
-) -> Quantifier:
+def quantifier_of(method: Method, setting: Setting, settings: BenchSettings) -> Quantifier:
     """Return a method with the setting that was chosen for its point method.
 
     Examples
     --------
-    >>> quantifier_of(METHODS["Boots-CC"], {}, BenchSettings(), n_classes=3)
+    >>> quantifier_of(METHODS["Boots-CC"], {}, BenchSettings())
     Bootstrap(quantifier=CC(), random_state=...)
     """
     from truemix import quantifiers
@@ -172,7 +167,5 @@ def quantifier_of(
             **setting,
             **sampling,
         )
-    if method.point == "ACC" and n_classes <= MOST_CLASSES_FOR_NUTS:
-        return quantifiers.BayesianACC(**sampling, sampler="nuts")
     found: Quantifier = getattr(quantifiers, f"Bayesian{method.point}")(**sampling)
     return found

@@ -4,6 +4,8 @@ Data augmentation: split the count of each predicted class over the true classes
 draw pi and each row of M given the split, both conjugate. A temperature makes the counts fractions,
 which cannot be split; then whole numbers of nearly the same size are, and the step is a proposal
 that is accepted by what the fractions add (the augmented step is reversible, so no more is needed).
+
+Alone this creeps where the classifier is weak, so moves of pairs of classes follow each step.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from truemix._typing import FloatArray, IntArray
+from truemix.inference._pair_moves import move_pairs, pair_scratch
 from truemix.inference._random import State, binomial, dirichlet, uniform
 
 
@@ -41,7 +44,7 @@ def joint_sweeps(
     draws, batch = np.empty((kept, K)), np.zeros((kept, K))
     split = np.zeros((K, C), np.int64)
     shape, row_shape = np.empty(K), np.empty(C)
-    next_pi, next_M = np.empty(K), np.empty((K, C))
+    next_pi, next_M, scratch = np.empty(K), np.empty((K, C)), pair_scratch(C)
     accepted, n_items = 0, max(counts.sum(), 1)
     for sweep in range(skipped + kept * thinning):
         split_counts(pi, M, whole, state, split)
@@ -57,6 +60,7 @@ def joint_sweeps(
             accepted += 1
             pi[:] = next_pi
             M[:] = next_M
+        move_pairs(pi, M, prior, row_shapes, powers, state, scratch)
         if sweep >= skipped and (sweep - skipped + 1) % thinning == 0:
             d = (sweep - skipped) // thinning
             draws[d] = pi

@@ -59,7 +59,9 @@ def sample_confusion(
     -----
     Gibbs sampling with the unlabelled items' true classes as latent variables. At other
     temperatures the same step is a proposal of a Metropolis-Hastings sampler: it leaves out less
-    than half an item per predicted class, so nearly all proposals are accepted.
+    than half an item per predicted class, so nearly all proposals are accepted. Slices along lines
+    that exchange two classes' shares follow each step; without them the draws of a weak
+    classifier's mix would be worth a hundredth of their number.
 
     Examples
     --------

@@ -130,9 +130,7 @@ class Choices:
         scores = self._scores.read(choice.classifier)
         start = time.perf_counter()
         parts, scored = self._validation(scores)
-        fitted = quantifier_of(
-            METHODS[method.base], choice.setting, rules, self._scores.stage.n_classes
-        )
+        fitted = quantifier_of(METHODS[method.base], choice.setting, rules)
         if not isinstance(fitted, BayesianMixin):
             raise TypeError(f"{method.name} has no temperature")
         fitted.set_params(draws=rules.calibration_draws)

@@ -171,7 +171,7 @@ class _Work:
         return self._stage.draw(self._settings, alpha)
 
     def _fit(self, method: Method, choice: Choice, scores: Scores) -> Quantifier:
-        fitted = quantifier_of(method, choice.setting, self._settings, self._stage.n_classes)
+        fitted = quantifier_of(method, choice.setting, self._settings)
         classes, codes = self._stage.classes, self._stage.references.y
         fitted._check_parameters()
         fitted._fit_scored(scores.references, codes, classes, GivenPosteriors(classes))
