@@ -10,8 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from truemix._compiled import compiled_fused
 
 LOG2_E = 1.4426950408889634
 # ln 2 in two parts (Cody-Waite): multiples of the first are exact up to |k| = 2**10.
@@ -43,7 +45,7 @@ def _from_bits(typing_context: Any, i: Any) -> Any:
 
 
 # Compiled under its own flags: a caller that lets sums be regrouped must not undo the rounding.
-@njit(fastmath={"contract"})
+@compiled_fused
 def exp_negative(x: float) -> float:
     """Return ``exp(x)`` for ``x <= 0``."""
     x = max(x, SMALLEST)
@@ -62,7 +64,7 @@ def exp_negative(x: float) -> float:
     return p * power_of_two
 
 
-@njit(fastmath={"contract"}, error_model="numpy")
+@compiled_fused
 def log_positive(x: float) -> float:
     """Return ``log(x)`` for a normal number ``x``, at least 2.3e-308 and finite."""
     # x = 2**k z with z between the square roots of 1/2 and 2.

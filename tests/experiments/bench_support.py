@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from truemix.experiments import bench
 from truemix.experiments.protocol import BenchSettings
@@ -53,14 +52,7 @@ def assert_identical(folder, reference):
         )
     without = bags.drop(columns=mixes), other_bags.drop(columns=mixes)
     pd.testing.assert_frame_equal(*without, check_exact=True)
-    scores = [{**each} for each in runs.pop("temperatures")]
-    other_scores = [{**each} for each in other_runs.pop("temperatures")]
     pd.testing.assert_frame_equal(runs, other_runs, check_exact=True)
-    # What was chosen is the same to the letter. The scores behind it may differ in the last digit
-    # between a process that has just compiled the samplers and one that loads them from the cache
-    # (seen with an empty cache only); draws at temperatures other than 1 show it.
-    for own, other in zip(scores, other_scores, strict=True):
-        assert own == pytest.approx(other, rel=1e-12)
 
 
 def results_in(folder):

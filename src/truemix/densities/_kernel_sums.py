@@ -12,8 +12,8 @@ Targets are taken :data:`STRIP` at a time, so that a reference is loaded once fo
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from truemix._compiled import compiled_vectors, written_out
 from truemix._typing import FloatArray, IntArray
 from truemix._vector_math import exp_negative
 from truemix.densities._tiles import TILE
@@ -24,11 +24,8 @@ NEGLIGIBLE = 60.0
 # Tiles that are visited together should stay in the second-level cache.
 GROUP_BYTES = 1 << 17
 
-# Sums may be regrouped (for vectors) and fused into multiply-adds; NaN and infinity keep meaning.
-_FAST = {"contract", "reassoc", "nsz"}
 
-
-@njit(inline="always", fastmath=_FAST)
+@written_out
 def _strip_distances(tile: FloatArray, targets: FloatArray, first: int, out: FloatArray) -> None:
     """Fill ``out`` (STRIP, TILE) with squared distances of targets ``first…`` to one tile."""
     for s in range(STRIP):
@@ -51,7 +48,7 @@ def _strip_distances(tile: FloatArray, targets: FloatArray, first: int, out: Flo
             out[3, j] += d3 * d3
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@compiled_vectors
 def add_kernel_sums(
     tiles: FloatArray,
     tile_weights: FloatArray,
@@ -98,7 +95,7 @@ def add_kernel_sums(
                         sums[b, first + s, k] = total
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@compiled_vectors
 def squared_distances(
     tiles: FloatArray, targets: FloatArray, out: FloatArray, nearest: FloatArray
 ) -> None:
@@ -115,7 +112,7 @@ def squared_distances(
                 nearest[first + s] = lowest
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@compiled_vectors
 def kernel_values(
     distances: FloatArray, nearest: FloatArray, scale: float, out: FloatArray
 ) -> None:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from truemix._compiled import compiled, compiled_vectors
 from truemix._typing import FloatArray
 
 # Reassociation lets the compiler vectorise sums; infinities and NaN keep their meaning.
-_FAST = {"reassoc", "contract", "nsz"}
 # Relative to a unit diagonal: above the rounding of H, below any curvature the gap could see.
 _RIDGE = 1e-11
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def quadratic_step(
     H: FloatArray,
     g: FloatArray,
@@ -73,7 +72,7 @@ def quadratic_step(
         y[idx[a]] = z[a] / scale[a]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _solve_entering(
     H: FloatArray,
     r: FloatArray,
@@ -103,7 +102,7 @@ def _solve_entering(
             worst = -1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _move(H: FloatArray, r: FloatArray, z: FloatArray, s: FloatArray, trial: FloatArray) -> bool:
     """Move ``z`` to ``s``, or as far as signs allow; return whether it got there."""
     m = len(z)
@@ -124,7 +123,7 @@ def _move(H: FloatArray, r: FloatArray, z: FloatArray, s: FloatArray, trial: Flo
     return first < 0
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def _model(H: FloatArray, r: FloatArray, z: FloatArray, s: FloatArray) -> float:
     """Return by how much the model changes from ``z`` to ``s``, ``-r`` its gradient at ``z``."""
     m = len(z)
@@ -138,7 +137,7 @@ def _model(H: FloatArray, r: FloatArray, z: FloatArray, s: FloatArray) -> float:
     return value
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def _solve_passive(
     H: FloatArray,
     r: FloatArray,

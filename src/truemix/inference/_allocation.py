@@ -17,13 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from truemix._compiled import compiled, compiled_vectors
 from truemix._typing import FloatArray
 from truemix.inference._blocks import BLOCK, explain
 from truemix.inference._random import State, binomial, log_uniform, uniform
 
-_FAST = {"reassoc", "contract", "nsz"}
 # Against which odds at the reference skipping to an item is no cheaper than drawing its class.
 _DOUBT = 0.05
 # A row that counts more often than this times K is split by binomials instead of item by item.
@@ -65,7 +64,7 @@ def arrange(L: FloatArray, w: FloatArray, x: FloatArray) -> Layout:
     return layout
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _leads(L: FloatArray, x: FloatArray) -> tuple[Index, FloatArray]:
     """Return for each row the class with the largest share ``x_k L_k`` and the odds against it."""
     n, K = L.shape
@@ -83,7 +82,7 @@ def _leads(L: FloatArray, x: FloatArray) -> tuple[Index, FloatArray]:
     return lead, odds
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _sizes(w: FloatArray, lead: Index, odds: FloatArray, K: int) -> tuple[int, int, Index]:
     """Count doubtful items and heavy rows; return also where the sure items of a class start."""
     n_doubtful, n_heavy, start = 0, 0, np.zeros(K + 1, np.int64)
@@ -100,7 +99,7 @@ def _sizes(w: FloatArray, lead: Index, odds: FloatArray, K: int) -> tuple[int, i
     return n_doubtful, n_heavy, start
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _fill(
     L: FloatArray, w: FloatArray, x: FloatArray, lead: Index, odds: FloatArray, order: Index
 ) -> Layout:
@@ -141,7 +140,7 @@ def _fill(
     return Layout(x, blocks, weights, rows, mass, sorted_odds, start, weight, heavy, heavy_copies)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _copies(weight: float, K: int) -> int:
     """Return how many items a row is, besides the copies that are split by binomials."""
     if weight >= _HEAVY * K:
@@ -149,7 +148,7 @@ def _copies(weight: float, K: int) -> int:
     return int(np.ceil(weight))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def allocate(
     layout: Layout, pi: FloatArray, s: State, work: FloatArray, counts: FloatArray
 ) -> None:
@@ -168,7 +167,7 @@ def allocate(
         _split(layout.heavy[h], pi, layout.copies[h], s, work[0], counts)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def _allocate_block(
     L: FloatArray, w: FloatArray, pi: FloatArray, work: FloatArray, counts: FloatArray
 ) -> None:
@@ -192,7 +191,7 @@ def _allocate_block(
     counts[K - 1] += left
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _allocate_sure(
     layout: Layout, pi: FloatArray, s: State, shares: FloatArray, counts: FloatArray
 ) -> None:
@@ -223,12 +222,12 @@ def _allocate_sure(
             at += 1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _leaves(odds: float) -> float:
     return odds / (1.0 + odds) if odds < 1e15 else 1.0
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def _other_shares(row: FloatArray, pi: FloatArray, k: int, shares: FloatArray) -> float:
     """Write ``pi_j L_j`` of all classes but ``k`` into ``shares`` and return their sum."""
     for j in range(len(pi)):
@@ -240,7 +239,7 @@ def _other_shares(row: FloatArray, pi: FloatArray, k: int, shares: FloatArray) -
     return total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _pick(shares: FloatArray, K: int, v: float) -> int:
     last = 0
     for j in range(K):
@@ -252,12 +251,12 @@ def _pick(shares: FloatArray, K: int, v: float) -> int:
     return last
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _split(
     row: FloatArray, pi: FloatArray, copies: float, s: State, chance: FloatArray, counts: FloatArray
 ) -> None:
     """Distribute ``copies`` items of one row over the classes, by conditional binomials."""
-    left, following = np.int64(copies), 0.0
+    left, following = int(copies), 0.0
     for k in range(len(pi) - 1, -1, -1):
         following += pi[k] * row[k]
         # 1 for the last class that is possible: it takes what is left.
@@ -268,7 +267,7 @@ def _split(
         left -= taken
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def allocate_draws(layout: Layout, draws: FloatArray, s: State) -> FloatArray:
     """Draw one allocation for each row of ``draws``; return the share of each class."""
     n, K = draws.shape

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from truemix._compiled import compiled, compiled_vectors
 from truemix._typing import FloatArray
 
-_FAST = {"reassoc", "contract", "nsz"}
 # Items at a time: enough for the widest vectors, few enough for the registers of the cache.
 BLOCK = 64
 # The likelihood below which a mix is out of the question, whatever it is: two such factors of a
@@ -27,7 +26,7 @@ def in_blocks(L: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.ascontiguousarray(blocks), weights.reshape(n_blocks, BLOCK)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def explain(L: FloatArray, pi: FloatArray, out: FloatArray) -> None:
     """Write ``sum_k pi_k L_kj``, the likelihood of each item j of a block, into ``out``."""
     K = len(pi)
@@ -43,7 +42,7 @@ def explain(L: FloatArray, pi: FloatArray, out: FloatArray) -> None:
             out[j] += pi[k] * L[k, j]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def log_likelihood(
     blocks: FloatArray, powers: FloatArray, pi: FloatArray, work: FloatArray
 ) -> float:
@@ -73,7 +72,7 @@ def log_likelihood(
     return value
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def _multiply(product: FloatArray, u: FloatArray) -> float:
     """Multiply item by item; return the smallest product."""
     least = np.inf
@@ -83,7 +82,7 @@ def _multiply(product: FloatArray, u: FloatArray) -> float:
     return least
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _take_log(product: FloatArray) -> float:
     """Return the sum of the logarithms and set all products to 1."""
     value: float = 0.0

@@ -12,15 +12,13 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.special import ndtri
 
+from truemix._compiled import compiled, compiled_vectors
 from truemix._typing import FloatArray
 
 # Fewer draws than this say nothing about autocorrelation.
 FEWEST_DRAWS = 16
-
-_FAST = {"reassoc", "contract", "nsz"}
 
 
 def effective_sizes(draws: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -51,7 +49,7 @@ def _scores(n: int) -> FloatArray:
     return scores
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _measure(
     columns: FloatArray, orders: npt.NDArray[np.int64], scores: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
@@ -80,7 +78,7 @@ def _measure(
     return ess, rhat
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _rank_scores(
     x: FloatArray, order: npt.NDArray[np.int64], scores: FloatArray, z: FloatArray
 ) -> None:
@@ -95,7 +93,7 @@ def _rank_scores(
         first = last + 1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _spread(z: FloatArray) -> tuple[float, float, float, float]:
     """Return the mean of each half, the variance within and the variance in all (both per draw)."""
     h = len(z) // 2
@@ -108,7 +106,7 @@ def _spread(z: FloatArray) -> tuple[float, float, float, float]:
     return first, second, within, within * (h - 1) / h + 0.5 * (first - second) ** 2
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _split_rhat(z: FloatArray) -> float:
     _, _, within, total = _spread(z)
     if within <= 0.0:
@@ -117,7 +115,7 @@ def _split_rhat(z: FloatArray) -> float:
     return rhat
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def _lagged(z: FloatArray, first: float, second: float, lag: int) -> float:
     """Return the autocovariance at ``lag``, mean of both halves."""
     h = len(z) // 2
@@ -129,7 +127,7 @@ def _lagged(z: FloatArray, first: float, second: float, lag: int) -> float:
     return total / (2 * h)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _bulk_ess(z: FloatArray) -> float:
     n = len(z)
     h = n // 2

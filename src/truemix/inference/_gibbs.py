@@ -8,8 +8,8 @@ forgotten where it came from. Both moves leave the posterior as it is, so togeth
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from truemix._compiled import compiled
 from truemix._typing import FloatArray
 from truemix.inference._allocation import Layout, allocate
 from truemix.inference._blocks import BLOCK
@@ -17,7 +17,7 @@ from truemix.inference._proposal import Proposal, jump
 from truemix.inference._random import State, dirichlet
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def sweep(
     layout: Layout,
     prior: FloatArray,

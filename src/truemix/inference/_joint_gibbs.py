@@ -11,14 +11,14 @@ Alone this creeps where the classifier is weak, so moves of pairs of classes fol
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from truemix._compiled import compiled
 from truemix._typing import FloatArray, IntArray
 from truemix.inference._pair_moves import move_pairs, pair_scratch
 from truemix.inference._random import State, binomial, dirichlet, uniform
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def joint_sweeps(
     prior: FloatArray,
     row_shapes: FloatArray,
@@ -72,7 +72,7 @@ def joint_sweeps(
     return draws, batch, accepted
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _mix(state: State, shape: FloatArray, out: FloatArray) -> None:
     """Draw a Dirichlet number for any shapes; ``dirichlet`` wants one of at least 1."""
     largest = 0
@@ -94,7 +94,7 @@ def _mix(state: State, shape: FloatArray, out: FloatArray) -> None:
     shape[j] -= 1.0
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def split_counts(
     pi: FloatArray, M: FloatArray, counts: IntArray, state: State, out: IntArray
 ) -> None:
@@ -116,7 +116,7 @@ def split_counts(
             total -= share
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _log_rest(pi: FloatArray, M: FloatArray, powers: FloatArray, whole: IntArray) -> float:
     """Return the log of what the whole numbers leave out of the density."""
     value = 0.0

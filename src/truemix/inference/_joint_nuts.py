@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, njit, types
+from numba import carray, cfunc, types
 
+from truemix._compiled import compiled
 from truemix._typing import FloatArray, IntArray
 from truemix.inference._joint_gibbs import split_counts
 from truemix.inference._nutpie import DOUBLES, Chain, as_doubles, as_integers, run_compiled
@@ -45,7 +46,7 @@ def run_joint_nuts(
     )
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def realised(expanded: FloatArray, K: int, counts: IntArray, state: State) -> FloatArray:
     """Return for each draw one allocation of the predicted items to true classes, as shares."""
     C = len(counts)
@@ -61,7 +62,7 @@ def realised(expanded: FloatArray, K: int, counts: IntArray, state: State) -> Fl
     return batch
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _softmax(z: FloatArray, centre: FloatArray, scale: FloatArray, out: FloatArray) -> None:
     """Write the composition with coordinates ``z`` (one fewer than its parts)."""
     n = len(out)
@@ -77,7 +78,7 @@ def _softmax(z: FloatArray, centre: FloatArray, scale: FloatArray, out: FloatArr
         out[k] = max(out[k] / total, 1e-300)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _compositions(
     z: FloatArray, centre: FloatArray, scale: FloatArray, K: int, C: int, out: FloatArray
 ) -> None:
@@ -90,7 +91,7 @@ def _compositions(
         )
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def joint_density(
     z: FloatArray,
     prior: FloatArray,

@@ -10,16 +10,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, njit, types
+from numba import carray, cfunc, types
 
+from truemix._compiled import compiled_vectors
 from truemix._typing import FloatArray
 from truemix.inference._blocks import BLOCK, explain, in_blocks
 from truemix.inference._nutpie import DOUBLES, Chain, as_doubles, as_integers, run_compiled
 from truemix.inference._posterior import Posterior
 from truemix.inference._random import SMALLEST
 from truemix.inference._symmetric import invert_cholesky
-
-_FAST = {"reassoc", "contract", "nsz"}
 
 
 def run_nuts(posterior: Posterior, draws: int, warmup: int, seed: int, accept: float) -> Chain:
@@ -50,7 +49,7 @@ def run_nuts(posterior: Posterior, draws: int, warmup: int, seed: int, accept: f
     return chain._replace(draws=np.maximum(chain.draws, SMALLEST))
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def _mix(z: FloatArray, centre: FloatArray, R_inverse: FloatArray, pi: FloatArray) -> float:
     """Write the mix at ``z`` into ``pi``; return the logarithm of what it was divided by."""
     K = len(pi)
@@ -71,7 +70,7 @@ def _mix(z: FloatArray, centre: FloatArray, R_inverse: FloatArray, pi: FloatArra
     return divisor
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def _divide(L: FloatArray, w: FloatArray, pi: FloatArray, u: FloatArray, ratio: FloatArray) -> None:
     explain(L, pi, u)
     for j in range(BLOCK):
@@ -80,7 +79,7 @@ def _divide(L: FloatArray, w: FloatArray, pi: FloatArray, u: FloatArray, ratio: 
         ratio[j] = w[j] / u[j]
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def _add_products(L: FloatArray, ratio: FloatArray, out: FloatArray) -> None:
     for k in range(len(out)):
         total = 0.0
@@ -89,7 +88,7 @@ def _add_products(L: FloatArray, ratio: FloatArray, out: FloatArray) -> None:
         out[k] += total
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def density(
     z: FloatArray,
     L: FloatArray,

@@ -16,13 +16,12 @@ no edges there, and shares of any size are told apart. Exact for any prior and t
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from truemix._compiled import compiled, compiled_vectors
 from truemix._typing import FloatArray
 from truemix._vector_math import log_positive
 from truemix.inference._random import SMALLEST, State, log_uniform, uniform
 
-_FAST = {"reassoc", "contract", "nsz"}
 # How far the log ratio may move at once. Wider costs tries, narrower costs moves.
 _WIDTH = 4.0
 # Moves of each kind per class and round.
@@ -32,7 +31,7 @@ _EXCHANGES, _TRANSFERS = 4, 1
 _LANES = 16
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def pair_scratch(C: int) -> FloatArray:
     """Return scratch for moves with ``C`` predicted classes, with what fills it up."""
     scratch = np.zeros((5, -(-C // _LANES) * _LANES))
@@ -40,7 +39,7 @@ def pair_scratch(C: int) -> FloatArray:
     return scratch
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def move_pairs(
     pi: FloatArray,
     M: FloatArray,
@@ -73,14 +72,14 @@ def move_pairs(
         transfer(i, j, pi, M, prior, row_shapes, state, scratch)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _pair(K: int, state: State) -> tuple[int, int]:
     """Return two different numbers below ``K``."""
     i, j = int(uniform(state) * K), int(uniform(state) * (K - 1))
     return i, j + (j >= i)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def exchange(
     i: int,
     j: int,
@@ -106,7 +105,7 @@ def exchange(
     pi[i], pi[j] = x, y
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def transfer(
     i: int,
     j: int,
@@ -142,7 +141,7 @@ def transfer(
     pi[i], pi[j] = x, y
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _draw_ratio(
     x: float,
     y: float,
@@ -183,13 +182,13 @@ def _draw_ratio(
     return x, y
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _gain(x: float, y: float, new_x: float, new_y: float) -> float:
     """Return what ``x`` gains, from the smaller numbers: the larger ones round it away."""
     return new_x - x if max(x, new_x) < max(y, new_y) else y - new_y
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def _along(start: FloatArray, slope: FloatArray, step: float, powers: FloatArray) -> float:
     """Return the weighted sum of the logarithms a step along the line."""
     value = 0.0

@@ -12,13 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from truemix._compiled import compiled, compiled_vectors
 from truemix._typing import FloatArray
 from truemix.inference._sqp import solve_mixture
 from truemix.inference._symmetric import largest_eigenvalue
 
-_FAST = {"reassoc", "contract", "nsz"}
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 # The mode is where the samplers start and what they scale by: no need for all its digits.
 _GAP, _STEPS = 1e-6, 200
@@ -85,7 +84,7 @@ def make_posterior(
     return Posterior(L, w, prior, temperature, mode, moment_of(L, w, mode))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def mode_of(L: FloatArray, w: FloatArray, n: int, start: FloatArray) -> FloatArray:
     """Return the mode, given n items and, below them, one row per class for the prior."""
     mode, _, _, _ = solve_mixture(L, w, start, _GAP, _STEPS)
@@ -96,7 +95,7 @@ def mode_of(L: FloatArray, w: FloatArray, n: int, start: FloatArray) -> FloatArr
     return positive
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def precision_of(
     moment: FloatArray, mode: FloatArray, prior: FloatArray, n: float, temperature: float
 ) -> FloatArray:
@@ -122,7 +121,7 @@ def _merge(L: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
     return L[rows], total[rows]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _keys(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """Return a number for each row, the same for rows that are the same."""
     n, K = bits.shape
@@ -136,7 +135,7 @@ def _keys(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return keys
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _sum_equal(
     bits: npt.NDArray[np.uint64],
     keys: npt.NDArray[np.uint64],
@@ -161,7 +160,7 @@ def _sum_equal(
     return total
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def _expected(L: FloatArray, w: FloatArray, x: FloatArray) -> FloatArray:
     """Return the expected weight of each class given the mix ``x``."""
     n, K = L.shape
@@ -178,7 +177,7 @@ def _expected(L: FloatArray, w: FloatArray, x: FloatArray) -> FloatArray:
     return out
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def moment_of(L: FloatArray, w: FloatArray, x: FloatArray) -> FloatArray:
     """Return ``sum_i w_i r_i r_i'`` over the responsibilities ``r_i`` at the mix ``x``."""
     n, K = L.shape

@@ -14,15 +14,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from truemix._compiled import compiled, compiled_vectors
 from truemix._typing import FloatArray
 from truemix.inference._blocks import BLOCK, in_blocks, log_likelihood
 from truemix.inference._posterior import Posterior
 from truemix.inference._random import State, gamma, log_uniform, seed_state
 from truemix.inference._symmetric import diagonalize, invert_cholesky
 
-_FAST = {"reassoc", "contract", "nsz"}
 # A Dirichlet of fewer counts has longer tails, and tails that are too short are what an independent
 # proposal must not have.
 _FEWER = 0.7
@@ -73,7 +72,7 @@ def make_proposal(posterior: Posterior) -> Proposal:
     return proposal
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def proposal_at(
     mode: FloatArray,
     precision: FloatArray,
@@ -89,7 +88,7 @@ def proposal_at(
     return Proposal(shape, start, centre, stretch, shrink, blocks, powers, prior)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _skewness(mode: FloatArray, precision: FloatArray, prior: FloatArray, n: float) -> FloatArray:
     """Return the parameters of the Dirichlet whose classes have tails like the posterior's.
 
@@ -107,7 +106,7 @@ def _skewness(mode: FloatArray, precision: FloatArray, prior: FloatArray, n: flo
     return skewness
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def _maps(precision: FloatArray, shape: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the map from the precision of a Dirichlet to one somewhat below, and its inverse."""
     K = len(shape)
@@ -171,7 +170,7 @@ def chances(proposal: Proposal, seed: np.random.SeedSequence) -> Chances:
     return Chances(1.0 - accepted, weights / total)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _pilot(proposal: Proposal, s: State, n: int) -> FloatArray:
     K = len(proposal.shape)
     pi, logs, work, worth = np.empty(K), np.empty(K), np.empty((2, max(K, BLOCK))), np.empty(n)
@@ -180,7 +179,7 @@ def _pilot(proposal: Proposal, s: State, n: int) -> FloatArray:
     return worth
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def jump(
     proposal: Proposal, tries: int, s: State, pi: FloatArray, new: FloatArray, work: FloatArray
 ) -> int:
@@ -204,7 +203,7 @@ def jump(
     return accepted
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def jump_chain(
     proposal: Proposal, pi: FloatArray, s: State, skipped: int, kept: int, thinning: int
 ) -> tuple[FloatArray, int]:
@@ -225,7 +224,7 @@ def jump_chain(
     return draws, accepted
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _propose(
     proposal: Proposal, s: State, pi: FloatArray, logs: FloatArray, work: FloatArray
 ) -> float:
@@ -252,7 +251,7 @@ def _propose(
     return value
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _log_density(proposal: Proposal, logs: FloatArray, y: FloatArray) -> float:
     """Return the log density of the proposal at the mix of these logarithms."""
     _move(proposal.shrink, proposal.centre, logs, proposal.start, y)
@@ -263,7 +262,7 @@ def _log_density(proposal: Proposal, logs: FloatArray, y: FloatArray) -> float:
     return value
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def _move(
     linear: FloatArray, start: FloatArray, x: FloatArray, end: FloatArray, out: FloatArray
 ) -> None:
@@ -275,7 +274,7 @@ def _move(
         out[a] = total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _normalize(logs: FloatArray, K: int) -> None:
     """Subtract what makes the exponentials of the first ``K`` sum to 1."""
     most, total = -np.inf, 0.0
@@ -288,7 +287,7 @@ def _normalize(logs: FloatArray, K: int) -> None:
         logs[k] -= most
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _log_posterior(proposal: Proposal, pi: FloatArray, logs: FloatArray, work: FloatArray) -> float:
     """Return the log density of the posterior at ``pi``, whose logarithms are ``logs``."""
     value: float = log_likelihood(proposal.blocks, proposal.powers, pi, work)

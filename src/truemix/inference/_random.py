@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from truemix._compiled import compiled
 from truemix._typing import FloatArray
 
 State = npt.NDArray[np.uint64]
@@ -39,7 +39,7 @@ def seed_state(seed: np.random.SeedSequence) -> State:
     return seed.generate_state(4, np.uint64).astype(np.uint64)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _bits(s: State) -> np.uint64:
     total = s[0] + s[3]
     result: np.uint64 = ((total << np.uint64(23)) | (total >> np.uint64(41))) + s[0]
@@ -53,21 +53,21 @@ def _bits(s: State) -> np.uint64:
     return result
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def uniform(s: State) -> float:
     """Return a number of [0, 1)."""
     number: float = (_bits(s) >> np.uint64(11)) * 2.0**-53
     return number
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def log_uniform(s: State) -> float:
     """Return the logarithm of a number of (0, 1]."""
     number: float = np.log(1.0 - uniform(s))
     return number
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def normal(s: State) -> float:
     """Return a standard normal number (Marsaglia and Tsang's ziggurat, 256 layers)."""
     while True:
@@ -88,7 +88,7 @@ def normal(s: State) -> float:
             return sign * x
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def gamma(s: State, shape: float) -> float:
     """Return a gamma number of scale 1, for a shape of at least 1 (Marsaglia and Tsang, 2000)."""
     d = shape - 1.0 / 3.0
@@ -104,7 +104,7 @@ def gamma(s: State, shape: float) -> float:
                 return d * v
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def dirichlet(s: State, shape: FloatArray, out: FloatArray) -> None:
     """Write a Dirichlet number into ``out``; at least one shape must be 1 or more.
 
@@ -122,7 +122,7 @@ def dirichlet(s: State, shape: FloatArray, out: FloatArray) -> None:
         out[k] = max(out[k] / total, SMALLEST)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def binomial(s: State, n: int, p: float) -> int:
     """Return the successes in ``n`` trials of probability ``p``, in O(log n).
 

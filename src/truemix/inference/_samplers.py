@@ -58,8 +58,8 @@ def draw_mixes(
     plan = make_plan(posterior, layout, settings, whole, pilot)
     if plan.sampler == "gibbs":
         results = _by_gibbs(posterior, layout, settings, plan, seed)
-    elif plan.sampler == "metropolis":
-        results = _by_jumps(posterior, layout, settings, plan, chains, allocation)
+    elif plan.proposal is not None:
+        results = _by_jumps(posterior, layout, settings, plan, plan.proposal, chains, allocation)
     else:
         results = _by_nuts(posterior, layout, settings, plan, chains, allocation)
     draws, batch, diagnostics = results
@@ -150,11 +150,11 @@ def _by_jumps(
     layout: Layout,
     settings: Settings,
     plan: Plan,
+    proposal: Proposal,
     stream: np.random.SeedSequence,
     allocation: np.random.SeedSequence,
 ) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
     state, pi, n = seed_state(stream), posterior.mode.copy(), settings.draws
-    proposal: Proposal | None = plan.proposal
     thinning, steps = plan.thinning, plan.discard + n * plan.thinning
     draws, accepted = jump_chain(proposal, pi, state, plan.discard, n, thinning)
     ess, rhat = _worth(draws)

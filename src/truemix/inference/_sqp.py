@@ -15,13 +15,11 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from truemix._compiled import compiled, compiled_vectors
 from truemix._typing import FloatArray
 from truemix.inference._active_set import quadratic_step
 
-# Reassociation lets the compiler vectorise sums; infinities and NaN keep their meaning.
-_FAST = {"reassoc", "contract", "nsz"}
 # EM sweeps at the start, unless the gap there is below _NEAR: Newton is better from then on.
 _SWEEPS = 3
 _NEAR = 0.05
@@ -31,7 +29,7 @@ _ARMIJO = 1e-4
 _NOISE = 1e-15
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def solve_mixture(
     L: FloatArray, w: FloatArray, start: FloatArray, tol: float, max_iter: int
 ) -> tuple[FloatArray, float, int, bool]:
@@ -98,7 +96,7 @@ def solve_mixture(
     return x, gap, iteration, converged
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _normalise(x: FloatArray) -> None:
     # Along a ray phi is smallest on the simplex, so this never undoes a step. Shares that small
     # cannot matter, see _floor and the least weight, but would lose their digits.
@@ -111,7 +109,7 @@ def _normalise(x: FloatArray) -> None:
         x[k] /= total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _make_possible(L: FloatArray, w: FloatArray, x: FloatArray) -> None:
     """Mix in the uniform point when a row is (nearly) impossible under ``x``."""
     n, K = L.shape
@@ -125,14 +123,14 @@ def _make_possible(L: FloatArray, w: FloatArray, x: FloatArray) -> None:
             return
 
 
-@njit(nogil=True, cache=True, error_model="numpy", inline="always")
+@compiled
 def _floor(weight: float, K: int) -> float:
     # At the optimum g_k <= 1 for all k, and each row has a class with L = 1: so u_i >= w_i there.
     # Staying above a fraction of that bounds w/u, g and H, whatever the data.
     return 1e-3 * weight / K
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def _gradient(L: FloatArray, w: FloatArray, x: FloatArray, u: FloatArray, g: FloatArray) -> None:
     """Compute ``u = L x`` and ``g = L'(w/u)`` in one pass over ``L``."""
     n, K = L.shape
@@ -148,7 +146,7 @@ def _gradient(L: FloatArray, w: FloatArray, x: FloatArray, u: FloatArray, g: Flo
             g[k] += ratio * L[i, k]
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def _times(L: FloatArray, x: FloatArray, out: FloatArray) -> None:
     n, K = L.shape
     for i in range(n):
@@ -158,7 +156,7 @@ def _times(L: FloatArray, x: FloatArray, out: FloatArray) -> None:
         out[i] = total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _gap(g: FloatArray) -> float:
     """Return the duality gap: how much the objective is at most below its maximum."""
     most = 1.0
@@ -169,7 +167,7 @@ def _gap(g: FloatArray) -> float:
     return most - 1.0
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _slackness(x: FloatArray, g: FloatArray) -> float:
     """Return the largest ``1 - g_k`` among the classes that are not zero."""
     worst = 0.0
@@ -179,7 +177,7 @@ def _slackness(x: FloatArray, g: FloatArray) -> float:
     return worst
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _working_set(x: FloatArray, g: FloatArray) -> npt.NDArray[np.int64]:
     """Return the classes the quadratic step may change.
 
@@ -195,7 +193,7 @@ def _working_set(x: FloatArray, g: FloatArray) -> npt.NDArray[np.int64]:
     return idx[:m]
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def _hessian(
     L: FloatArray, w: FloatArray, u: FloatArray, idx: npt.NDArray[np.int64], H: FloatArray
 ) -> None:
@@ -221,7 +219,7 @@ def _hessian(
             H[b, a] = H[a, b]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _line_search(
     w: FloatArray, u: FloatArray, v: FloatArray, g: FloatArray, step: FloatArray
 ) -> float:

@@ -7,17 +7,16 @@ round differently in different numbers, while draws must depend on the seed alon
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from truemix._compiled import compiled_vectors
 from truemix._typing import FloatArray
 
-_FAST = {"reassoc", "contract", "nsz"}
 # Cosines between rows below this count as zero; rounds of Jacobi's method, which needs about 8.
 _ORTHOGONAL, _ROUNDS = 1e-12, 30
 _POWERS = 100
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def invert_cholesky(P: FloatArray) -> FloatArray:
     """Return the inverse of the lower Cholesky factor of ``P``."""
     m = len(P)
@@ -39,7 +38,7 @@ def invert_cholesky(P: FloatArray) -> FloatArray:
     return inverse
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def largest_eigenvalue(A: FloatArray) -> float:
     """Return the largest eigenvalue of ``A``, which has no negative one, by powers of it."""
     m = len(A)
@@ -66,7 +65,7 @@ def largest_eigenvalue(A: FloatArray) -> float:
     return value
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def diagonalize(A: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return eigenvalues and, in rows, eigenvectors of a positive definite matrix.
 
@@ -93,7 +92,7 @@ def diagonalize(A: FloatArray) -> tuple[FloatArray, FloatArray]:
     return values, rows
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@compiled_vectors
 def _rotate(x: FloatArray, y: FloatArray) -> float:
     """Rotate two rows so that they become orthogonal; return the cosine they had."""
     xx, yy, xy = 0.0, 0.0, 0.0

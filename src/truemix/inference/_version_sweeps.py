@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from truemix._compiled import compiled
 from truemix._typing import FloatArray, IntArray
 from truemix.inference._allocation import Layout, allocate_draws
 from truemix.inference._blocks import BLOCK
@@ -18,7 +18,7 @@ from truemix.inference._posterior import mode_of, moment_of, precision_of
 from truemix.inference._proposal import Proposal, jump_chain, proposal_at
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def sweep_versions(
     versions: FloatArray,
     rows: IntArray,
@@ -95,7 +95,7 @@ def sweep_versions(
     return accepted
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _block_weights(n: int) -> tuple[FloatArray, FloatArray]:
     """Return what items count in allocations and in likelihoods, in blocks.
 
@@ -108,7 +108,7 @@ def _block_weights(n: int) -> tuple[FloatArray, FloatArray]:
     return weights, np.ones((n_blocks, BLOCK))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _likelihoods(logs: FloatArray, rows: IntArray, L: FloatArray, blocks: FloatArray) -> None:
     """Write the likelihoods of the items, each scaled to maximum 1, in rows and in blocks."""
     K = logs.shape[1]
