@@ -28,19 +28,24 @@ CACHE = ".cache"
 
 
 def run_dataset(job: Job) -> Report:
-    """Do all runs of a job that have no result yet.
+    """Load a data set and do all runs of a job that have no result yet."""
+    try:
+        data = load_dataset(job.dataset, folder=job.data, cache=job.cache, download=job.download)
+    except InputError as error:
+        return Report(job.dataset, failures=[str(error)])
+    return run_loaded(job, data)
+
+
+def run_loaded(job: Job, data: Data) -> Report:
+    """Do all runs of a job on data that are here already.
 
     A method that fails leaves the others as they are; what failed is in the report.
     """
-    report = Report(job.dataset)
+    report = Report(job.dataset, notes=[f"{job.dataset}: {note}" for note in data.notes])
     start = time.perf_counter()
     with steadily(job):
         try:
-            data = load_dataset(
-                job.dataset, folder=job.data, cache=job.cache, download=job.download
-            )
             work = _Work(job, data)
-            report.notes += [f"{job.dataset}: {note}" for note in data.notes]
         except InputError as error:
             report.failures.append(str(error))
             return report

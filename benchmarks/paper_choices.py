@@ -1,0 +1,81 @@
+"""How much of a difference to the published errors is the luck of choosing settings.
+
+``python benchmarks/paper_choices.py yeast --data FOLDER --out FOLDER`` keeps the training and the
+test rows of the paper's experiments and splits the training rows anew into those to fit on and
+those to validate on, as often as ``--splits`` says (the split of ``truemix bench`` is one more).
+Every time the point methods choose from the full grids and are judged on the same 500 test bags.
+What varies is the choice alone, and a published value between the smallest and the largest error
+could be this method with another choice. A run that was interrupted goes on.
+"""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+from truemix.experiments.bench import use_folder
+from truemix.experiments.datasets import load_dataset
+from truemix.experiments.methods import method_names
+from truemix.experiments.protocol import BenchSettings
+from truemix.experiments.published import published_values, shown_method
+from truemix.experiments.results import read_results
+from truemix.experiments.running import Job, run_loaded
+
+
+def split_anew(data, number):
+    """Return the data with other rows to validate on; number 0 is the paper's split."""
+    if number == 0:
+        return data
+    rows = np.arange(len(data.train))
+    fit, validation = train_test_split(
+        rows, train_size=len(data.fit), random_state=number, stratify=data.train.y
+    )
+    return replace(data, fit=data.train.rows(fit), validation=data.train.rows(validation))
+
+
+def errors(folder, name, methods):
+    """Return the mean error of each method in a folder of results."""
+    bags = read_results(folder).bags
+    means = bags[bags["dataset"] == name].groupby("method")["ae"].mean()
+    return means.reindex(methods).to_numpy()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="+", help="data sets")
+    parser.add_argument("--data", type=Path, required=True, help="folder of the data sets")
+    parser.add_argument("--out", type=Path, required=True, help="folder for results")
+    parser.add_argument("--splits", type=int, default=4, help="splits beside the paper's")
+    parser.add_argument("--methods", nargs="+", default=["point"])
+    options = parser.parse_args()
+    methods, settings = method_names(options.methods), BenchSettings()
+    print("| data | method | published | ours | smallest | largest | published is |")
+    print("|---|---|---|---|---|---|---|")
+    for name in options.names:
+        data = load_dataset(name, folder=options.data)
+        found = []
+        for number in range(options.splits + 1):
+            folder = options.out / f"split-{number}"
+            use_folder(folder, settings)
+            report = run_loaded(
+                Job(name, methods, (1.0,), settings, str(folder), threads=2),
+                split_anew(data, number),
+            )
+            if report.failures:
+                raise SystemExit("\n".join(report.failures))
+            found.append(errors(folder, name, methods))
+        published = published_values("ae", [name]).iloc[0]
+        for method, values in zip(methods, np.transpose(found), strict=True):
+            value = published[method]
+            place = (
+                "below" if value < values.min() else "above" if value > values.max() else "inside"
+            )
+            numbers = [value, values[0], values.min(), values.max()]
+            cells = " | ".join(f"{number:.4f}" for number in numbers)
+            print(f"| {name} | {shown_method(method)} | {cells} | {place} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
