@@ -15,7 +15,15 @@ import numpy as np
 from truemix._compiled import compiled
 from truemix._typing import FloatArray, IntArray
 from truemix.inference._pair_moves import move_pairs, pair_scratch
-from truemix.inference._random import State, binomial, dirichlet, uniform
+from truemix.inference._random import (
+    State,
+    binomial,
+    dirichlet,
+    uniform,
+)
+
+# Up to so many items per class, it is faster to draw the class of each than to draw counts.
+_FEW_ITEMS = 12
 
 
 @compiled
@@ -100,20 +108,46 @@ def split_counts(
 ) -> None:
     """Write into ``out`` (K, C) how many items of each predicted class are of each true class."""
     K, C = M.shape
+    up_to = np.empty(K)
     for c in range(C):
-        left = counts[c]
         total = 0.0
         for y in range(K):
             total += pi[y] * M[y, c]
-        for y in range(K):
-            if left == 0:
-                out[y, c] = 0
-                continue
-            share = pi[y] * M[y, c]
-            last = y == K - 1 or share >= total
-            out[y, c] = left if last else binomial(state, left, share / total)
-            left -= out[y, c]
-            total -= share
+            up_to[y] = total
+            out[y, c] = 0
+        if counts[c] <= _FEW_ITEMS * K:
+            for _ in range(counts[c]):
+                out[_first_above(up_to, uniform(state) * total), c] += 1
+        else:
+            _split_many(up_to, counts[c], state, out[:, c])
+
+
+@compiled
+def _first_above(rising: FloatArray, value: float) -> int:
+    """Return the place of the first number above a value, by halving; the last one if none is."""
+    low, high = 0, len(rising) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if rising[middle] > value:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@compiled
+def _split_many(up_to: FloatArray, count: int, state: State, out: IntArray) -> None:
+    """Write how many of ``count`` items are of each class, given the sums of their weights."""
+    left, below, total = count, 0.0, up_to[-1]
+    for y in range(len(up_to)):
+        if left == 0:
+            return
+        # The last class that is possible takes what is left.
+        sure = y == len(up_to) - 1 or up_to[y] >= total
+        share = (up_to[y] - below) / (total - below)
+        out[y] = left if sure else binomial(state, left, share)
+        left -= out[y]
+        below = up_to[y]
 
 
 @compiled
