@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from truemix.exceptions import InputError
+from truemix.inference._joint_gibbs import split_counts
 from truemix.inference._joint_nuts import joint_density
+from truemix.inference._random import seed_state
 from truemix.inference.confusion import sample_confusion
 
 
@@ -73,6 +75,25 @@ def test_the_gradient_of_the_joint_density_is_that_of_finite_differences():
         slope = joint_density(z + step, *arrays, unused) - joint_density(z - step, *arrays, unused)
         # Central differences are right to the square of the step.
         assert gradient[i] == pytest.approx(slope / 2e-5, rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("count", [0, 20, 1000])
+def test_items_are_split_as_by_a_multinomial(count):
+    """Few items are split one by one, many by binomials; a class that is impossible gets none."""
+    pi, M = np.array([0.2, 0.0, 0.5, 0.3]), np.array([[0.1], [0.9], [0.4], [0.2]])
+    expected = pi * M[:, 0] / (pi @ M[:, 0])
+    state, split = seed_state(np.random.SeedSequence(8)), np.zeros((4, 1), np.int64)
+    drawn = []
+    for _ in range(4000):
+        split_counts(pi, M, np.array([count]), state, split)
+        drawn.append(split[:, 0].copy())
+    drawn = np.array(drawn)
+    assert (drawn.sum(axis=1) == count).all()
+    # Five standard errors, of the mean and (for a bell curve) of the covariance.
+    covariance = count * (np.diag(expected) - np.outer(expected, expected))
+    error = np.sqrt(np.diag(covariance) / 4000)
+    assert (np.abs(drawn.mean(axis=0) - count * expected) <= 5 * error).all()
+    assert np.abs(np.cov(drawn.T) - covariance).max() <= 5 * covariance.max() * np.sqrt(2 / 4000)
 
 
 def test_both_samplers_agree_on_the_realised_mix():
