@@ -1,10 +1,11 @@
-"""What QuaPy would need for the kernel methods of ``truemix bench``, beside what was needed.
+"""What the paper's experiments took, and what QuaPy would need for their kernel methods.
 
-``python benchmarks/paper_run.py --data FOLDER --results FOLDER`` takes data sets that ``truemix
-bench`` has finished (``--results``), times QuaPy on a few bags of each and extrapolates linearly to
-the paper's protocol: 18 classifiers x 80 settings x 100 validation bags for KDEy(Gau), KDEy(Ait)
-and KDEy(Ait-λ); for both Bayesian variants 500 test bags at temperature 1, 8 temperatures x 100
-validation bags, and 500 test bags again. Training classifiers is left out on both sides.
+``python benchmarks/paper_run.py --data FOLDER --results FOLDER`` adds up the recorded seconds of
+data sets that ``truemix bench`` has finished (``--results``). Then it times QuaPy on a few bags of
+each of ``--sets`` and extrapolates linearly to the paper's protocol: 18 classifiers x 80 settings x
+100 validation bags for KDEy(Gau), KDEy(Ait) and KDEy(Ait-λ); for both Bayesian variants 500 test
+bags at temperature 1, 8 temperatures x 100 validation bags, and 500 test bags again. Training
+classifiers is left out on both sides of that comparison.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from sklearn.model_selection import cross_val_predict
 
 from peer import Given, quapy
 from truemix.experiments.datasets import load_dataset
+from truemix.experiments.methods import METHODS
 from truemix.experiments.results import read_results
 from truemix.protocols import DirichletBags
 
@@ -30,6 +32,47 @@ POINT = ("KDEy(Gau)", "KDEy(Ait)", "KDEy(Ait-lambda)")
 BAYESIAN = ("Bayes-KDEy(Gau)", "Bayes-KDEy(Ait-lambda)")
 CHOOSING = 18 * 80 * 100
 TESTING = len(BAYESIAN) * (500 + 8 * 100 + 500)
+
+
+def training_seconds(folder, name):
+    """Return what training took: all candidates while choosing, the chosen ones at the end."""
+    paths = folder.glob(f".cache/{name}-*/*.npz")
+    return sum(float(np.load(path)["seconds"]) for path in paths)
+
+
+def print_times(folder, runs):
+    """Print the recorded seconds of each data set, each piece of work once."""
+    print("| data | classes | training | choosing | temperatures | testing | all |")
+    print("|---|---|---|---|---|---|---|")
+    rows = []
+    for name, own in runs[runs["alpha"] == 1.0].groupby("dataset"):
+        seconds = own.set_index("method")
+        chosen = seconds.loc[[m for m in seconds.index if METHODS[m].kind == "point"]]
+        tempered = [m for m in seconds.index if METHODS[m].calibrated]
+        rows.append(
+            (
+                own["modality"].iloc[0],
+                name,
+                own["n_classes"].iloc[0],
+                training_seconds(folder, name),
+                chosen["seconds_choosing"].sum(),
+                sum(
+                    seconds.loc[m, "seconds_choosing"]
+                    - seconds.loc[METHODS[m].point, "seconds_choosing"]
+                    for m in tempered
+                ),
+                seconds["seconds_testing"].sum(),
+            )
+        )
+    rows.sort(key=lambda row: sum(row[3:]))
+    for _, name, n_classes, *parts in rows:
+        cells = " | ".join(f"{part:,.0f}" for part in (*parts, sum(parts)))
+        print(f"| {name} | {n_classes} | {cells} |")
+    for modality in sorted({row[0] for row in rows}):
+        own = [row for row in rows if row[0] == modality]
+        total = sum(sum(row[3:]) for row in own)
+        print(f"\n{modality}: {len(own)} sets, {total / 3600:.2f} hours of one core")
+    print()
 
 
 def seconds_per_bag(answer, bags):
@@ -79,9 +122,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--results", type=Path, required=True)
-    parser.add_argument("--sets", nargs="+", default=["cmc", "image_seg", "digits"])
+    parser.add_argument("--sets", nargs="*", default=["cmc", "image_seg", "digits"])
     arguments = parser.parse_args()
     runs = read_results(arguments.results).runs
+    print_times(arguments.results, runs)
     print("| data | QuaPy s per bag, point | Bayesian | QuaPy hours | truemix hours | ratio |")
     print("|---|---|---|---|---|---|")
     for name in arguments.sets:
