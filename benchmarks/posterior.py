@@ -16,15 +16,17 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict, train_test_split
 
 from peer import Given, posteriors
-from truemix import BayesianEMQ, BayesianKDEy
+from truemix import BayesianACC, BayesianEMQ, BayesianKDEy
 from truemix.inference import sample_mixtures
 from truemix.protocols import DirichletBags
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import arviz
+    import jax
+    from quapy.method._bayesian import P_TEST_Y, BayesianMAPLS, sample_posterior_bayesianCC
     from quapy.method._bayesian import BayesianKDEy as TheirKDEy
-    from quapy.method._bayesian import BayesianMAPLS
+    from quapy.method.confidence import BayesianCC
 
 N_BAGS = 4
 
@@ -54,6 +56,23 @@ CASES = {
 # The same work as QuaPy: densities taken as known.
 PLAIN = {"reference_uncertainty": None}
 SMOOTH = {"kernel": "aitchison", "bandwidth": 0.5, "shrinkage": 0.1}
+
+
+class Counting(BayesianCC):
+    """QuaPy's counterpart of BayesianACC, asked like its other methods."""
+
+    def sample_from_posterior(self, bag):
+        """Return draws of the mix alone; counts as arrays of JAX, which this NumPyro insists on."""
+        predicted = np.bincount(bag.argmax(axis=1), minlength=bag.shape[1])
+        samples = sample_posterior_bayesianCC(
+            jax.numpy.asarray(predicted, dtype=float),
+            jax.numpy.asarray(self._n_and_c_labeled),
+            num_warmup=self.num_warmup,
+            num_samples=self.num_samples,
+            alpha=np.ones(bag.shape[1]),
+            seed=self.mcmc_seed,
+        )
+        return np.asarray(samples[P_TEST_Y])
 
 
 def smallest_ess(draws):
@@ -89,6 +108,10 @@ def main():
             "BayesianEMQ / MAPLS": (
                 BayesianMAPLS(Given(), val_split=5),
                 BayesianEMQ(estimand="population", random_state=0),
+            ),
+            "BayesianACC / BayesianCC": (
+                Counting(Given(), val_split=5),
+                BayesianACC(estimand="population", random_state=0),
             ),
         }
         for method, (theirs, ours) in pairs.items():
