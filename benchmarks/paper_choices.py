@@ -1,11 +1,13 @@
-"""How much of a difference to the published errors is the luck of choosing settings.
+"""How much of a difference to the published errors is luck: of choosing settings, or of the split.
 
 ``python benchmarks/paper_choices.py yeast --data FOLDER --out FOLDER`` keeps the training and the
 test rows of the paper's experiments and splits the training rows anew into those to fit on and
 those to validate on, as often as ``--splits`` says (the split of ``truemix bench`` is one more).
 Every time the point methods choose from the full grids and are judged on the same 500 test bags.
 What varies is the choice alone, and a published value between the smallest and the largest error
-could be this method with another choice. A run that was interrupted goes on.
+could be this method with another choice. With ``--test-rows`` the test rows vary as well: that is
+what to expect if the rows of a file are in another order than the paper's. A run that was
+interrupted goes on.
 """
 
 import argparse
@@ -14,9 +16,10 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
 
 from truemix.experiments.bench import use_folder
-from truemix.experiments.datasets import load_dataset
+from truemix.experiments.datasets import Pool, load_dataset
 from truemix.experiments.methods import method_names
 from truemix.experiments.protocol import BenchSettings
 from truemix.experiments.published import published_values, shown_method
@@ -24,15 +27,28 @@ from truemix.experiments.results import read_results
 from truemix.experiments.running import Job, run_loaded
 
 
-def split_anew(data, number):
-    """Return the data with other rows to validate on; number 0 is the paper's split."""
+def split_anew(data, number, test_rows):
+    """Return the data with other rows to validate (and test) on; number 0 is the paper's split."""
     if number == 0:
         return data
-    rows = np.arange(len(data.train))
-    fit, validation = train_test_split(
-        rows, train_size=len(data.fit), random_state=number, stratify=data.train.y
+    train, test = data.train, data.test
+    if test_rows:
+        X, y = np.vstack([train.X, test.X]), np.concatenate([train.y, test.y])
+        rows, rest = halves(y, len(train), number)
+        scaler = StandardScaler().fit(X[rows])
+        train, test = (
+            Pool(scaler.transform(X[rows]), y[rows]),
+            Pool(scaler.transform(X[rest]), y[rest]),
+        )
+    fit, validation = halves(train.y, len(data.fit), number)
+    return replace(
+        data, train=train, test=test, fit=train.rows(fit), validation=train.rows(validation)
     )
-    return replace(data, fit=data.train.rows(fit), validation=data.train.rows(validation))
+
+
+def halves(y, n_first, number):
+    """Return the rows of two parts with the same mix."""
+    return train_test_split(np.arange(len(y)), train_size=n_first, random_state=number, stratify=y)
 
 
 def errors(folder, name, methods):
@@ -48,6 +64,7 @@ def main():
     parser.add_argument("--data", type=Path, required=True, help="folder of the data sets")
     parser.add_argument("--out", type=Path, required=True, help="folder for results")
     parser.add_argument("--splits", type=int, default=4, help="splits beside the paper's")
+    parser.add_argument("--test-rows", action="store_true", help="other test rows, too")
     parser.add_argument("--methods", nargs="+", default=["point"])
     options = parser.parse_args()
     methods, settings = method_names(options.methods), BenchSettings()
@@ -57,11 +74,11 @@ def main():
         data = load_dataset(name, folder=options.data)
         found = []
         for number in range(options.splits + 1):
-            folder = options.out / f"split-{number}"
+            folder = options.out / f"{'rows' if options.test_rows else 'split'}-{number}"
             use_folder(folder, settings)
             report = run_loaded(
                 Job(name, methods, (1.0,), settings, str(folder), threads=2),
-                split_anew(data, number),
+                split_anew(data, number, options.test_rows),
             )
             if report.failures:
                 raise SystemExit("\n".join(report.failures))
