@@ -119,3 +119,25 @@ def test_an_interrupt_leaves_no_file_behind(folder, tmp_path):
     assert done.err == "Interrupted.\n"
     assert done.code == 130
     assert contents(tmp_path) == []
+
+
+def test_an_interrupt_inside_exec_has_the_same_exit_code(tmp_path):
+    """Python itself would end by the signal, but only if it was started with -m."""
+    lines = [
+        "import os, signal, sys, time",
+        "from truemix.cli import _app",
+        "@_app.app.command()",
+        "def stuck():",
+        "    exec('os.kill(os.getpid(), signal.SIGINT); time.sleep(60)')",
+        "sys.exit(_app.run(['stuck']))",
+    ]
+    (tmp_path / "interrupted.py").write_text("\n".join(lines))
+    done = subprocess.run(
+        [sys.executable, "-m", "interrupted"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (130, "Interrupted.\n")

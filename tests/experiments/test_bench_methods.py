@@ -31,7 +31,7 @@ def test_the_grids_are_those_of_the_paper():
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_makes_a_quantifier(name):
     method, settings = METHODS[name], BenchSettings()
-    quantifier = quantifier_of(method, grids_of(method.point, settings)[0][0], settings, 3)
+    quantifier = quantifier_of(method, grids_of(method.point, settings)[0][0], settings)
     quantifier._check_parameters()
     assert hasattr(quantifier, "draws") == (method.kind != "point")
     if method.kind == "bayesian":

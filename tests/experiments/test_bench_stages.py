@@ -72,7 +72,7 @@ def test_a_judgement_is_that_of_the_quantifier_on_each_bag(iris):
     _, judging = stages_of(iris, TINY)
     (scores,) = train(judging, [{"C": 1.0, "class_weight": None}], TINY)
     bags = judging.draw(TINY, 1.0)
-    fitted = quantifier_of(METHODS["Bayes-EMQ"], {}, TINY, 3).fit(scores.references, iris.train.y)
+    fitted = quantifier_of(METHODS["Bayes-EMQ"], {}, TINY).fit(scores.references, iris.train.y)
     versions = fitted._versions(scores.pool, 0)
     rows, n_failed = judge(
         inferences(fitted, versions, bags.rows), bags.truth, judging.train_prevalence, 0.95

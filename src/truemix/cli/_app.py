@@ -51,6 +51,9 @@ class _Commands(TyperGroup):
                 WRONG_INPUT,
             )
         except KeyboardInterrupt:
+            # Python remembers an interrupt inside exec (compilers and dataclasses use it), even if
+            # it is handled, and would end by the signal; the next exec makes it forget.
+            exec("")  # noqa: S102
             _complain("Interrupted.", INTERRUPTED, label="")
 
 
