@@ -15,11 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from sklearn.model_selection import train_test_split
-from sklearn.preprocessing import StandardScaler
 
 from truemix.experiments.bench import use_folder
-from truemix.experiments.datasets import Pool, load_dataset
+from truemix.experiments.datasets import load_dataset
+from truemix.experiments.datasets.splitting import held_out, split_table
 from truemix.experiments.methods import method_names
 from truemix.experiments.protocol import BenchSettings
 from truemix.experiments.published import published_values, shown_method
@@ -29,26 +28,12 @@ from truemix.experiments.running import Job, run_loaded
 
 def split_anew(data, number, test_rows):
     """Return the data with other rows to validate (and test) on; number 0 is the paper's split."""
-    if number == 0:
-        return data
-    train, test = data.train, data.test
-    if test_rows:
-        X, y = np.vstack([train.X, test.X]), np.concatenate([train.y, test.y])
-        rows, rest = halves(y, len(train), number)
-        scaler = StandardScaler().fit(X[rows])
-        train, test = (
-            Pool(scaler.transform(X[rows]), y[rows]),
-            Pool(scaler.transform(X[rest]), y[rest]),
-        )
-    fit, validation = halves(train.y, len(data.fit), number)
-    return replace(
-        data, train=train, test=test, fit=train.rows(fit), validation=train.rows(validation)
-    )
-
-
-def halves(y, n_first, number):
-    """Return the rows of two parts with the same mix."""
-    return train_test_split(np.arange(len(y)), train_size=n_first, random_state=number, stratify=y)
+    if test_rows and number > 0:
+        X = np.vstack([data.train.X, data.test.X])
+        y = np.concatenate([data.train.y, data.test.y])
+        return split_table(data.info, X, y, data.classes, number)
+    fit, validation = (data.train.rows(rows) for rows in held_out(data.train.y, number))
+    return replace(data, fit=fit, validation=validation)
 
 
 def errors(folder, name, methods):

@@ -13,8 +13,8 @@ LEVEL = 1e-4
 
 def filled_scratch(pi, M, powers):
     scratch = pair_scratch(M.shape[1])
-    scratch[0, : M.shape[1]] = pi @ M
-    scratch[3, : M.shape[1]] = powers
+    scratch.predicted[: M.shape[1]] = pi @ M
+    scratch.powers[: M.shape[1]] = powers
     return scratch
 
 

@@ -15,12 +15,7 @@ import numpy as np
 from truemix._compiled import compiled
 from truemix._typing import FloatArray, IntArray
 from truemix.inference._pair_moves import move_pairs, pair_scratch
-from truemix.inference._random import (
-    State,
-    binomial,
-    dirichlet,
-    uniform,
-)
+from truemix.inference._random import State, binomial, dirichlet, uniform
 
 # Up to so many items per class, it is faster to draw the class of each than to draw counts.
 _FEW_ITEMS = 12

@@ -15,6 +15,8 @@ no edges there, and shares of any size are told apart. Exact for any prior and t
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from truemix._compiled import compiled, compiled_vectors
@@ -31,12 +33,28 @@ _EXCHANGES, _TRANSFERS = 4, 1
 _LANES = 16
 
 
+class Scratch(NamedTuple):
+    """Room for the numbers of a move, filled up: what is beyond the classes counts nothing.
+
+    ``predicted`` are the probabilities of the predictions, kept up to date, ``powers`` what they
+    are raised to; ``joint`` and ``labelled`` are the same for one row of the matrix. Along a line
+    they change by ``slope``.
+    """
+
+    predicted: FloatArray
+    powers: FloatArray
+    joint: FloatArray
+    labelled: FloatArray
+    slope: FloatArray
+
+
 @compiled
-def pair_scratch(C: int) -> FloatArray:
-    """Return scratch for moves with ``C`` predicted classes, with what fills it up."""
-    scratch = np.zeros((5, -(-C // _LANES) * _LANES))
-    scratch[:2] = 1.0
-    return scratch
+def pair_scratch(C: int) -> Scratch:
+    """Return scratch for moves with ``C`` predicted classes."""
+    width = -(-C // _LANES) * _LANES
+    return Scratch(
+        np.ones(width), np.zeros(width), np.ones(width), np.zeros(width), np.zeros(width)
+    )
 
 
 @compiled
@@ -47,7 +65,7 @@ def move_pairs(
     row_shapes: FloatArray,
     powers: FloatArray,
     state: State,
-    scratch: FloatArray,
+    scratch: Scratch,
 ) -> None:
     """Change the mix ``pi`` (K,) and the matrix ``M`` (K, C) by a round of moves of random pairs.
 
@@ -57,9 +75,9 @@ def move_pairs(
     K, C = M.shape
     if K == 1:
         return
-    predicted, filled = scratch[0], scratch[3]
+    predicted = scratch.predicted
     for c in range(C):
-        filled[c] = powers[c]
+        scratch.powers[c] = powers[c]
         predicted[c] = 0.0
     for y in range(K):
         for c in range(C):
@@ -87,14 +105,10 @@ def exchange(
     M: FloatArray,
     prior: FloatArray,
     state: State,
-    scratch: FloatArray,
+    scratch: Scratch,
 ) -> None:
-    """Draw the ratio of shares ``i`` and ``j`` given the matrix.
-
-    ``scratch[0]`` are the probabilities of the predictions, kept up to date, and ``scratch[3]``
-    the powers they are raised to.
-    """
-    predicted, slope, powers = scratch[0], scratch[2], scratch[3]
+    """Draw the ratio of shares ``i`` and ``j`` given the matrix."""
+    predicted, slope, powers = scratch.predicted, scratch.slope, scratch.powers
     C = M.shape[1]
     for c in range(C):
         slope[c] = M[i, c] - M[j, c]
@@ -114,7 +128,7 @@ def transfer(
     prior: FloatArray,
     row_shapes: FloatArray,
     state: State,
-    scratch: FloatArray,
+    scratch: Scratch,
 ) -> None:
     """Draw the ratio of shares ``i`` and ``j`` given the probabilities of the predictions.
 
@@ -122,7 +136,7 @@ def transfer(
     this is a translation of share ``i`` and of ``j``'s joint probabilities with the predictions, so
     the density to follow is the one in these coordinates.
     """
-    joint, slope, powers = scratch[1], scratch[2], scratch[4]
+    joint, slope, powers = scratch.joint, scratch.slope, scratch.labelled
     C = M.shape[1]
     most, power = np.inf, prior[j] + 1.0
     for c in range(C):

@@ -15,8 +15,10 @@ VALIDATION_SHARE = 0.4
 SMALLEST_CLASS = 0.01
 
 
-def stratified(y: IntArray, n_first: int) -> tuple[IntArray, IntArray]:
+def stratified(y: IntArray, n_first: int, seed: int = 0) -> tuple[IntArray, IntArray]:
     """Return the rows of two parts with the same mix, the first with ``n_first`` rows.
+
+    Seed 0 is the paper's.
 
     Examples
     --------
@@ -29,7 +31,7 @@ def stratified(y: IntArray, n_first: int) -> tuple[IntArray, IntArray]:
 
     rows = np.arange(len(y))
     try:
-        first, rest = train_test_split(rows, train_size=n_first, random_state=0, stratify=y)
+        first, rest = train_test_split(rows, train_size=n_first, random_state=seed, stratify=y)
     except ValueError as error:
         raise InputError(
             f"{len(y)} items cannot be split into parts of {n_first} and {len(y) - n_first} with "
@@ -38,7 +40,7 @@ def stratified(y: IntArray, n_first: int) -> tuple[IntArray, IntArray]:
     return np.asarray(first, dtype=np.intp), np.asarray(rest, dtype=np.intp)
 
 
-def held_out(y: IntArray) -> tuple[IntArray, IntArray]:
+def held_out(y: IntArray, seed: int = 0) -> tuple[IntArray, IntArray]:
     """Return the rows to fit on while settings are chosen, and the 40 % for validation.
 
     Examples
@@ -47,7 +49,7 @@ def held_out(y: IntArray) -> tuple[IntArray, IntArray]:
     >>> [len(rows) for rows in held_out(np.arange(709) % 3)]
     [425, 284]
     """
-    return stratified(y, int((1 - VALIDATION_SHARE) * len(y)))
+    return stratified(y, int((1 - VALIDATION_SHARE) * len(y)), seed)
 
 
 def drop_rare_classes(
@@ -70,17 +72,19 @@ def drop_rare_classes(
     return X[rows], np.searchsorted(kept, y[rows]), classes[kept]
 
 
-def split_table(info: DatasetInfo, X: FloatArray, y: IntArray, classes: AnyArray) -> Data:
+def split_table(
+    info: DatasetInfo, X: FloatArray, y: IntArray, classes: AnyArray, seed: int = 0
+) -> Data:
     """Split a table into training and test rows and standardise by the former."""
     from sklearn.preprocessing import StandardScaler
 
     X, y, classes = drop_rare_classes(X, y, classes)
     n_train = min(int(TRAIN_SHARE * len(y)), MOST_TRAINING_ROWS)
-    rows, rest = stratified(y, n_train)
+    rows, rest = stratified(y, n_train, seed)
     scaler = StandardScaler().fit(X[rows])
     train = Pool(scaler.transform(X[rows]), y[rows])
     test = Pool(scaler.transform(X[rest]), y[rest])
-    fit, validation = held_out(train.y)
+    fit, validation = held_out(train.y, seed)
     return Data(
         info=info,
         classes=classes,
