@@ -345,21 +345,6 @@ def test_the_effective_sample_size_is_delivered(sampler, K, separation):
     assert sample.diagnostics["ess"] == effective_sizes(sample.draws)[0].min() >= 400
 
 
-def test_failures_are_sentences():
-    from truemix.inference._samplers import _failures
-
-    fine = {"ess": 500.0, "rhat": 1.012, "divergences": 0, "thinning": 2}
-    assert _failures(fine, 1000, 5) == []
-    assert _failures(fine | {"ess": None, "rhat": None}, 1, 5) == []
-    assert _failures(fine | {"divergences": 2}, 1000, 5) == []
-    (short,) = _failures(fine | {"ess": 100.0}, 1000, 5)
-    assert short.startswith("The effective sample size is 100 for 1000 draws, below 400;")
-    (apart,) = _failures(fine | {"rhat": 1.3}, 1000, 5)
-    assert apart.startswith("R-hat is 1.300, above 1.0")
-    (diverged,) = _failures(fine | {"divergences": 3}, 1000, 5)
-    assert diverged.startswith("3 trajectories of NUTS diverged;")
-
-
 @BOTH
 def test_the_seed_decides(sampler):
     values = gaussian(50, 3, 1.0)

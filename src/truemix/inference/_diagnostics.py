@@ -16,9 +16,22 @@ from scipy.special import ndtri
 
 from truemix._compiled import compiled, compiled_vectors
 from truemix._typing import FloatArray
+from truemix.inference._failures import split_rhat_limit
 
 # Fewer draws than this say nothing about autocorrelation.
-FEWEST_DRAWS = 16
+MIN_CHAIN = 16
+
+
+def chain_statistics(draws: FloatArray) -> dict[str, float | None]:
+    """Return the smallest effective sample size, the largest R-hat, and the largest by chance.
+
+    All are None for a chain that is too short to tell.
+    """
+    if len(draws) < MIN_CHAIN:
+        return {"ess": None, "rhat": None, "rhat_limit": None}
+    ess, rhat = effective_sizes(draws)
+    limit = split_rhat_limit(float(ess.min()), draws.shape[1])
+    return {"ess": float(ess.min()), "rhat": float(rhat.max()), "rhat_limit": limit}
 
 
 def effective_sizes(draws: FloatArray) -> tuple[FloatArray, FloatArray]:

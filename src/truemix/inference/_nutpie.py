@@ -49,11 +49,13 @@ def run_compiled(
     warmup: int,
     seed: int,
     accept: float,
+    spread: float = 0.1,
 ) -> Chain:
     """Draw from a density with ``dimension`` coordinates; each draw is expanded by ``expand``.
 
     The callbacks find ``sizes`` and then the addresses of ``arrays`` in their user data.
-    ``accept`` is the mean acceptance to aim at: the closer to 1, the shorter the steps.
+    ``accept`` is the mean acceptance to aim at: the closer to 1, the shorter the steps. ``spread``
+    is the standard deviation of the start around the centre of the coordinates.
     """
     nutpie, compile_pymc = _import_nutpie()
     import pyarrow
@@ -66,8 +68,8 @@ def run_compiled(
         dims={},
         compiled_logp_func=log_density,
         compiled_expand_func=expand,
-        # Next to the centre: nutpie refuses to start where the gradient is exactly zero.
-        initial_point_func=lambda s: np.random.default_rng(s).normal(0.0, 0.1, size=dimension),
+        # Never at the centre: nutpie refuses to start where the gradient is exactly zero.
+        initial_point_func=lambda s: np.random.default_rng(s).normal(0.0, spread, size=dimension),
         # Keeps the arrays alive while nutpie's thread reads them.
         shared_data={str(number): array for number, array in enumerate(arrays)},
         user_data=user_data,

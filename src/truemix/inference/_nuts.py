@@ -21,10 +21,13 @@ from truemix.inference._random import SMALLEST
 from truemix.inference._symmetric import invert_cholesky
 
 
-def run_nuts(posterior: Posterior, draws: int, warmup: int, seed: int, accept: float) -> Chain:
+def run_nuts(
+    posterior: Posterior, draws: int, warmup: int, seed: int, accept: float, spread: float
+) -> Chain:
     """Draw ``draws`` mixes from the posterior, after at least ``LEAST_WARMUP`` to adapt.
 
     ``accept`` is the mean acceptance to aim at: the closer to 1, the shorter the steps.
+    ``spread`` is how far from the mode to start, in standard deviations.
     """
     K = len(posterior.mode)
     blocks, weights = in_blocks(posterior.L, posterior.w / posterior.temperature)
@@ -45,6 +48,7 @@ def run_nuts(posterior: Posterior, draws: int, warmup: int, seed: int, accept: f
         warmup=warmup,
         seed=seed,
         accept=accept,
+        spread=spread,
     )
     return chain._replace(draws=np.maximum(chain.draws, SMALLEST))
 

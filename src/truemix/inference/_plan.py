@@ -27,6 +27,9 @@ MOST_CHAINS = 8
 _MOSTLY = 0.5
 # After so many times 1 / (1 - autocorrelation) sweeps the start is forgotten.
 _FORGET = 10
+# A start anywhere in the simplex is forgotten once the distance is this part of the posterior's
+# width; chains that need more steps for that than this are not worth waiting for.
+_NEAR, _MAX_FORGET = 0.05, 2000
 
 
 class Settings(NamedTuple):
@@ -43,7 +46,8 @@ class Plan(NamedTuple):
     """How to draw it: the sampler and why, and the most steps per draw (or chains of NUTS).
 
     For Gibbs and Metropolis sampling also how many steps to discard, how many to make per draw,
-    and where independent proposals come from, if there are any.
+    how many it takes to forget a start anywhere in the simplex, and where independent proposals
+    come from, if there are any.
     """
 
     sampler: str
@@ -51,6 +55,7 @@ class Plan(NamedTuple):
     most: int
     discard: int = 0
     thinning: int = 1
+    forget: int = 0
     proposal: Proposal | None = None
 
 
@@ -58,6 +63,7 @@ class _Sweeps(NamedTuple):
     cost: float
     discard: int
     thinning: int
+    forget: int
     most: int
     proposal: Proposal | None
 
@@ -88,7 +94,7 @@ def make_plan(
         reason += f": predicted to take {gibbs.cost / nuts:.2g} of NUTS' time"
         if gibbs.cost > nuts:
             return Plan("nuts", reason, chains)
-    return Plan("gibbs", reason, gibbs.most, gibbs.discard, gibbs.thinning, gibbs.proposal)
+    return _plan_of("gibbs", reason, gibbs)
 
 
 def _plan_jumps(
@@ -103,11 +109,18 @@ def _plan_jumps(
     proposal = make_proposal(posterior)
     met = chances(proposal, seed)
     accepted = 1.0 - met.share @ met.rejected
-    jumps = _sweeps(_cost_of_proposal(proposal), 1.0, met, settings, proposal)
+    jumps = _sweeps(_cost_of_proposal(proposal), 1.0, met, posterior, settings, proposal)
     reason += f"; of independent proposals {accepted:.0%} should be accepted"
     if accepted < _MOSTLY or jumps.cost > nuts:
         return Plan("nuts", reason, chains)
-    return Plan("metropolis", reason, jumps.most, jumps.discard, jumps.thinning, proposal)
+    return _plan_of("metropolis", reason, jumps)
+
+
+def _plan_of(sampler: str, reason: str, sweeps: _Sweeps) -> Plan:
+    return Plan(
+        sampler, reason, sweeps.most, sweeps.discard, sweeps.thinning, sweeps.forget,
+        sweeps.proposal,
+    )  # fmt: skip
 
 
 def _plan_sweeps(
@@ -120,13 +133,13 @@ def _plan_sweeps(
     """Return the cheaper of Gibbs sampling with and without proposals, and why."""
     nanoseconds = _cost_of_sweep(posterior, layout)
     alone = Chances(np.ones(1), np.ones(1))
-    plain = _sweeps(nanoseconds, rate, alone, settings, None)
+    plain = _sweeps(nanoseconds, rate, alone, posterior, settings, None)
     reason = f"EM converges at rate {rate:.3f} per sweep, so Gibbs sampling needs "
     if plain.thinning > 1:
         proposal = make_proposal(posterior)
         met = chances(proposal, seed)
         nanoseconds += 2.0 * _cost_of_proposal(proposal)
-        jumping = _sweeps(nanoseconds, rate, met, settings, proposal)
+        jumping = _sweeps(nanoseconds, rate, met, posterior, settings, proposal)
         if jumping.cost < plain.cost:
             accepted = 1.0 - met.share @ met.rejected
             reason += (
@@ -142,19 +155,26 @@ def _sweeps_per_draw(sweeps: _Sweeps) -> str:
 
 
 def _sweeps(
-    nanoseconds: float, rate: float, met: Chances, settings: Settings, proposal: Proposal | None
+    nanoseconds: float,
+    rate: float,
+    met: Chances,
+    posterior: Posterior,
+    settings: Settings,
+    proposal: Proposal | None,
 ) -> _Sweeps:
     # A sweep forgets all if a proposal is accepted, and else what Gibbs sampling forgets.
     correlation = np.minimum(rate * met.rejected, 1 - 1e-9)
     thinning = _thinning(correlation, met.share)
     discard = settings.warmup
+    steps = float(met.share @ (1.0 / (1.0 - correlation)))
     if discard > 0:
-        forgotten = int(_FORGET * (met.share @ (1.0 / (1.0 - correlation))))
-        discard = max(discard, min(forgotten, _FORGET * discard))
+        discard = max(discard, min(int(_FORGET * steps), _FORGET * discard))
+    width = 1.0 / np.sqrt(posterior.prior.sum() + posterior.w.sum() / posterior.temperature)
+    forget = int(min(np.ceil(steps * np.log(1.0 / (_NEAR * width))), _MAX_FORGET))
     most = max(1, int(_BUDGET / (nanoseconds * (settings.draws + settings.warmup))))
     thinning = min(thinning, most)
     cost = nanoseconds * (settings.draws * thinning + discard)
-    return _Sweeps(cost, discard, thinning, most, proposal)
+    return _Sweeps(cost, discard, thinning, forget, most, proposal)
 
 
 def _thinning(correlation: FloatArray, share: FloatArray) -> int:

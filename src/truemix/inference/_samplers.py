@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from truemix._typing import FloatArray
 from truemix.exceptions import InputError
 from truemix.inference._allocation import Layout, allocate_draws, arrange
-from truemix.inference._diagnostics import FEWEST_DRAWS, effective_sizes
+from truemix.inference._diagnostics import chain_statistics
+from truemix.inference._failures import DIVERGENT, failures, falls_short
 from truemix.inference._gibbs import sweep
 from truemix.inference._nutpie import Chain
 from truemix.inference._nuts import run_nuts
@@ -19,20 +19,30 @@ from truemix.inference._posterior import Posterior, make_posterior
 from truemix.inference._proposal import Proposal, jump_chain, no_proposal
 from truemix.inference._random import seed_state
 
-# The effective sample size per draw that is promised.
-_PROMISED = 0.4
 # Mean acceptances of NUTS to try in turn, until hardly any trajectory diverges.
 _ACCEPT = (0.8, 0.95, 0.99)
 # Below this prior the log of an empty class has a tail so long that long steps hit its other end.
 _LONG_TAIL = 0.75
-# The share of trajectories that may diverge: each is a step not taken, harmless if rare.
-_DIVERGENT = 1e-3
-# How often an R-hat may be called bad although nothing is wrong.
-_FALSE_ALARM = 1e-4
+# How far from the mode a chain of NUTS starts, in posterior standard deviations per coordinate.
+_AT_THE_MODE, _FAR = 0.1, 3.0
+
+
+def sample_one(
+    L: FloatArray, w: FloatArray, settings: Settings, seed: np.random.SeedSequence
+) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
+    """Return what :func:`draw_mixes` does, with what failed among the diagnostics."""
+    draws, batch, diagnostics = draw_mixes(L, w, settings, seed)
+    diagnostics["failed"] = failures(diagnostics, len(draws)) if L.shape[1] > 1 else []
+    return draws, batch, diagnostics
 
 
 def draw_mixes(
-    L: FloatArray, w: FloatArray, settings: Settings, seed: np.random.SeedSequence
+    L: FloatArray,
+    w: FloatArray,
+    settings: Settings,
+    seed: np.random.SeedSequence,
+    *,
+    dispersed: bool = False,
 ) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
     """Return draws of the mix, of the realised mix, and diagnostics.
 
@@ -46,6 +56,8 @@ def draw_mixes(
         What to draw.
     seed : SeedSequence
         Where the randomness comes from.
+    dispersed : bool
+        Whether NUTS starts far from the mode.
     """
     whole = bool((w == np.floor(w)).all())
     if settings.sampler == "gibbs":
@@ -61,11 +73,10 @@ def draw_mixes(
     elif plan.proposal is not None:
         results = _by_jumps(posterior, layout, settings, plan, plan.proposal, chains, allocation)
     else:
-        results = _by_nuts(posterior, layout, settings, plan, chains, allocation)
+        spread = _FAR if dispersed else _AT_THE_MODE
+        results = _by_nuts(posterior, layout, settings, plan, chains, allocation, spread)
     draws, batch, diagnostics = results
-    diagnostics = {"sampler": plan.sampler, "reason": plan.reason, **diagnostics}
-    diagnostics["failed"] = _failures(diagnostics, *draws.shape)
-    return draws, batch, diagnostics
+    return draws, batch, {"sampler": plan.sampler, "reason": plan.reason, **diagnostics}
 
 
 def check_gibbs(temperature: float, w: FloatArray, whole: bool) -> None:
@@ -87,31 +98,21 @@ def _only_one_class(draws: int) -> tuple[FloatArray, FloatArray, dict[str, Any]]
     diagnostics = {
         "sampler": "exact",
         "reason": "there is only one class",
-        **_statistics(float(draws), 1.0, 1.0, 1, 0),
-        "failed": [],
+        **_statistics({"ess": float(draws), "rhat": 1.0, "rhat_limit": 1.0}, 1.0, 1, 0),
     }
     return np.ones((draws, 1)), np.ones((draws, 1)), diagnostics
 
 
 def _statistics(
-    ess: float | None, rhat: float | None, acceptance: float, thinning: int, steps: int
+    chain: dict[str, float | None], acceptance: float, thinning: int, steps: int
 ) -> dict[str, Any]:
     return {
-        "ess": ess,
-        "rhat": rhat,
+        **chain,
         "divergences": 0,
         "acceptance": acceptance,
         "thinning": thinning,
         "steps": steps,
     }
-
-
-def _worth(draws: FloatArray) -> tuple[float | None, float | None]:
-    """Return the smallest effective sample size and the largest R-hat, if they can be told."""
-    if len(draws) < FEWEST_DRAWS:
-        return None, None
-    ess, rhat = effective_sizes(draws)
-    return float(ess.min()), float(rhat.max())
 
 
 def _by_gibbs(
@@ -129,8 +130,8 @@ def _by_gibbs(
     draws, batch, accepted = sweep(
         layout, posterior.prior, pi, state, plan.discard, n, thinning, proposal, tries
     )
-    ess, rhat = _worth(draws)
-    while ess is not None and ess < _PROMISED * n and 2 * thinning <= plan.most:
+    worth = chain_statistics(draws)
+    while falls_short(worth, n) and 2 * thinning <= plan.most:
         # As many sweeps again, and every second draw of both: nothing is thrown away.
         more, more_batch, more_accepted = sweep(
             layout, posterior.prior, pi, state, 0, n, thinning, proposal, tries
@@ -140,9 +141,9 @@ def _by_gibbs(
         accepted += more_accepted
         steps += n * thinning
         thinning *= 2
-        ess, rhat = _worth(draws)
+        worth = chain_statistics(draws)
     acceptance = accepted / steps if tries else 1.0
-    return draws, batch, _statistics(ess, rhat, acceptance, thinning, steps)
+    return draws, batch, _statistics(worth, acceptance, thinning, steps)
 
 
 def _by_jumps(
@@ -157,17 +158,17 @@ def _by_jumps(
     state, pi, n = seed_state(stream), posterior.mode.copy(), settings.draws
     thinning, steps = plan.thinning, plan.discard + n * plan.thinning
     draws, accepted = jump_chain(proposal, pi, state, plan.discard, n, thinning)
-    ess, rhat = _worth(draws)
-    while ess is not None and ess < _PROMISED * n and 2 * thinning <= plan.most:
+    worth = chain_statistics(draws)
+    while falls_short(worth, n) and 2 * thinning <= plan.most:
         more, more_accepted = jump_chain(proposal, pi, state, 0, n, thinning)
         draws = np.concatenate([draws, more])[1::2]
         accepted += more_accepted
         steps += n * thinning
         thinning *= 2
-        ess, rhat = _worth(draws)
+        worth = chain_statistics(draws)
     draws = np.ascontiguousarray(draws)
     batch = allocate_draws(layout, draws, seed_state(allocation))
-    return draws, batch, _statistics(ess, rhat, accepted / steps, thinning, steps)
+    return draws, batch, _statistics(worth, accepted / steps, thinning, steps)
 
 
 def _by_nuts(
@@ -177,6 +178,7 @@ def _by_nuts(
     plan: Plan,
     stream: np.random.SeedSequence,
     allocation: np.random.SeedSequence,
+    spread: float,
 ) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
     n = settings.draws
     chains: list[Chain] = []
@@ -187,49 +189,22 @@ def _by_nuts(
         for number in range(len(chains), wanted):
             # Chains that follow start from the same mode and scales: less is left to adapt.
             warmup = settings.warmup if number == 0 else settings.warmup // 2
-            chain = run_nuts(posterior, n, warmup, int(seeds[number]), accept[0])
+            chain = run_nuts(posterior, n, warmup, int(seeds[number]), accept[0], spread)
             steps += chain.steps
-            while number == 0 and chain.divergences > _DIVERGENT * n and len(accept) > 1:
+            while number == 0 and chain.divergences > DIVERGENT * n and len(accept) > 1:
                 accept.pop(0)
-                chain = run_nuts(posterior, n, warmup, int(seeds[number]), accept[0])
+                chain = run_nuts(posterior, n, warmup, int(seeds[number]), accept[0], spread)
                 steps += chain.steps
             chains.append(chain)
         # Each chain gives the same number of draws, evenly spaced, in its own order.
         draws = np.concatenate([chain.draws for chain in chains])[wanted - 1 :: wanted]
-        ess, rhat = _worth(draws)
-        if ess is None or ess >= _PROMISED * n or 2 * wanted > plan.most:
+        worth = chain_statistics(draws)
+        if not falls_short(worth, n) or 2 * wanted > plan.most:
             break
         wanted *= 2
     draws = np.ascontiguousarray(draws)
     batch = allocate_draws(layout, draws, seed_state(allocation))
     acceptance = float(np.mean([chain.acceptance for chain in chains]))
-    diagnostics = _statistics(ess, rhat, acceptance, wanted, steps)
+    diagnostics = _statistics(worth, acceptance, wanted, steps)
     diagnostics["divergences"] = sum(chain.divergences for chain in chains)
     return draws, batch, diagnostics
-
-
-def _failures(diagnostics: dict[str, Any], n: int, K: int) -> list[str]:
-    """Say in sentences what is wrong with a sample."""
-    failed = []
-    ess, rhat = diagnostics["ess"], diagnostics["rhat"]
-    if ess is not None and ess < _PROMISED * n:
-        failed.append(
-            f"The effective sample size is {ess:.0f} for {n} draws, below {_PROMISED * n:.0f}; "
-            "intervals are noisier than the number of draws suggests."
-        )
-    if ess is not None and rhat is not None:
-        # With halves of ess/2 independent draws, R-hat^2 - 1 is chi-squared over ess/2 even if
-        # nothing is wrong; the largest of K classes and two R-hats each must exceed that.
-        noise = ndtri(_FALSE_ALARM / (4 * K)) ** 2 / max(ess, 1.0)
-        limit = max(1.01, 1.0 + noise)
-        if rhat > limit:
-            failed.append(
-                f"R-hat is {rhat:.3f}, above {limit:.3f}; the first and the second half of the "
-                "draws disagree. Increase warmup."
-            )
-    if diagnostics["divergences"] > _DIVERGENT * n * diagnostics["thinning"]:
-        failed.append(
-            f"{diagnostics['divergences']} trajectories of NUTS diverged; parts of the posterior "
-            "may be missed. A larger prior or sampler='gibbs' avoids this."
-        )
-    return failed

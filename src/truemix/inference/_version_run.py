@@ -16,6 +16,10 @@ from truemix.inference._version_sweeps import sweep_versions
 
 # Items that a plan looks at, about.
 MOST_PLANNED = 100_000
+# One chain of so many starts far from the mode: at a mix drawn from the whole simplex.
+DISPERSED = 4
+# Keeps the random numbers of starts apart from those of the chains.
+_STREAM = 11
 
 
 class VersionRun:
@@ -48,6 +52,7 @@ class VersionRun:
         self.draws = np.empty((ends[-1], first.shape[1]))
         self.batch = np.empty_like(self.draws)
         self.parts: dict[int, dict[str, Any]] = {}
+        self.dispersed = np.arange(len(ends) - 1) % DISPERSED == 1
         if settings.sampler == "gibbs":
             check_gibbs(settings.temperature, np.ones(1), whole=True)
         # Of a huge bag some items, each for several, tell what to plan for.
@@ -60,7 +65,7 @@ class VersionRun:
         # Each version has proposals of its own; those of the first would hold all its items.
         self.tries = 0 if plan.proposal is None else 1
         self.plan = plan._replace(proposal=None)
-        self.start = posterior.mode
+        self.near = posterior.mode
 
     def extend(self, versions: FloatArray, numbers: IntArray) -> None:
         """Draw under these versions, which have these numbers."""
@@ -84,11 +89,6 @@ class VersionRun:
             "steps": steps,
         }
 
-    @property
-    def failed(self) -> list[str]:
-        """What went wrong in some version, each sentence once."""
-        return sorted({text for part in self.parts.values() for text in part["failed"]})
-
     def _likelihoods(self, version: FloatArray, rows: IntArray) -> FloatArray:
         logs = version[rows].astype(np.float64, copy=False)
         likelihoods: FloatArray = np.exp(logs - logs.max(axis=1, keepdims=True))
@@ -96,25 +96,38 @@ class VersionRun:
 
     def _by_sweeps(self, versions: FloatArray, numbers: IntArray) -> None:
         states = np.stack([seed_state(self.seeds[v]) for v in numbers.tolist()])
+        far = self.dispersed[numbers]
+        starts = np.zeros((len(numbers), len(self.near)))
+        for row in np.flatnonzero(far).tolist():
+            starts[row] = self._far_start(int(numbers[row]))
+        discard = np.where(far, max(self.plan.discard, self.plan.forget), self.plan.discard)
         accepted = sweep_versions(
-            versions, self.rows, self.settings.prior, self.start, states,
-            self.ends[numbers], self.ends[numbers + 1], self.plan.discard, self.plan.thinning,
+            versions, self.rows, self.settings.prior, self.near, starts, states,
+            self.ends[numbers], self.ends[numbers + 1], discard, self.plan.thinning,
             self.tries, self.settings.temperature, self.draws, self.batch,
         )  # fmt: skip
         kept = int((self.ends[numbers + 1] - self.ends[numbers]).sum())
-        steps = self.plan.discard * len(versions) + self.plan.thinning * kept
+        steps = int(discard.sum()) + self.plan.thinning * kept
         self.parts[int(numbers[0])] = {
             "divergences": 0,
             "acceptance": accepted / steps if self.tries else 1.0,
             "thinning": self.plan.thinning,
             "steps": steps,
-            "failed": [],
         }
+
+    def _far_start(self, number: int) -> FloatArray:
+        """Return a mix drawn from the whole simplex; no share so small that its log is lost."""
+        own = self.seeds[number]
+        seed = np.random.SeedSequence(own.entropy, spawn_key=(*own.spawn_key, _STREAM))
+        mix = np.random.default_rng(seed).standard_exponential(len(self.near)) + 1e-12
+        return np.asarray(mix / mix.sum())
 
     def _by_nuts(self, versions: FloatArray, numbers: IntArray) -> None:
         for v, version in zip(numbers.tolist(), versions, strict=True):
             own = slice(self.ends[v], self.ends[v + 1])
             settings = self.settings._replace(draws=own.stop - own.start, sampler="nuts")
             L = self._likelihoods(version, self.rows)
-            results = draw_mixes(L, np.ones(len(L)), settings, self.seeds[v])
+            results = draw_mixes(
+                L, np.ones(len(L)), settings, self.seeds[v], dispersed=bool(self.dispersed[v])
+            )
             self.draws[own], self.batch[own], self.parts[v] = results

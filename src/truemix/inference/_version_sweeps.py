@@ -23,11 +23,12 @@ def sweep_versions(
     versions: FloatArray,
     rows: IntArray,
     prior: FloatArray,
-    start: FloatArray,
+    near: FloatArray,
+    starts: FloatArray,
     states: npt.NDArray[np.uint64],
     begin: IntArray,
     end: IntArray,
-    discard: int,
+    discard: IntArray,
     thinning: int,
     tries: int,
     temperature: float,
@@ -42,14 +43,18 @@ def sweep_versions(
         Log-likelihoods, in single or double precision; each row that is used has a finite entry.
     rows : array of integers
         The items of the bag.
-    prior, start : arrays of shape (K,)
+    prior, near : arrays of shape (K,)
         Dirichlet parameters, and a mix that is near the modes.
+    starts : array of shape (V, K)
+        Where to start in each version; at its mode where the row is zero.
     states : array of shape (V, 4)
         A random stream for each version.
     begin, end : arrays of shape (V,)
         Draws ``begin[v]`` to ``end[v]`` are those of version v.
-    discard, thinning : int
-        Sweeps to discard in each version, and to make for each draw.
+    discard : array of shape (V,)
+        Sweeps to discard in each version.
+    thinning : int
+        Sweeps to make for each draw.
     tries : int
         Independent proposals before each sweep.
     temperature : float
@@ -72,7 +77,7 @@ def sweep_versions(
     accepted = 0
     for v in range(len(versions)):
         _likelihoods(versions[v], rows, L, blocks)
-        mode = mode_of(L, w, n, start)
+        mode = mode_of(L, w, n, near)
         if tries > 0:
             moment = moment_of(L[:n], np.ones(n), mode)
             precision = precision_of(moment, mode, prior, n, temperature)
@@ -82,12 +87,13 @@ def sweep_versions(
             np.zeros(K), np.empty((0, K)), none,
         )  # fmt: skip
         kept = end[v] - begin[v]
+        pi = mode.copy() if starts[v].sum() == 0.0 else starts[v].copy()
         if temperature == 1.0:
             own, counted, more = sweep(
-                layout, prior, mode, states[v], discard, kept, thinning, proposal, tries
+                layout, prior, pi, states[v], discard[v], kept, thinning, proposal, tries
             )
         else:
-            own, more = jump_chain(proposal, mode, states[v], discard, kept, thinning)
+            own, more = jump_chain(proposal, pi, states[v], discard[v], kept, thinning)
             counted = allocate_draws(layout, own, states[v])
         draws[begin[v] : end[v]] = own
         batch[begin[v] : end[v]] = counted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +14,9 @@ from truemix.inference.sampling import MixtureSample, check_seed, check_settings
 if TYPE_CHECKING:
     from truemix.inference._nutpie import Chain
 
-# Promised effective draws per draw, and how far the sweeps may be thinned to get there.
-PROMISED = 0.4
+# How far sweeps may be thinned to get the promised effective draws.
 MOST_THINNING = 256
 MOST_CHAINS = 8
-# The share of trajectories that may diverge: each is a step not taken, harmless if rare.
-DIVERGENT = 1e-3
 
 
 def sample_confusion(
@@ -94,6 +91,8 @@ class _Problem(NamedTuple):
 def _by_gibbs(
     problem: _Problem, draws: int, warmup: int, seed: np.random.SeedSequence
 ) -> MixtureSample:
+    from truemix.inference._diagnostics import chain_statistics
+    from truemix.inference._failures import falls_short
     from truemix.inference._joint_gibbs import joint_sweeps
     from truemix.inference._random import seed_state
 
@@ -103,8 +102,8 @@ def _by_gibbs(
     M = problem.row_shapes / problem.row_shapes.sum(axis=1, keepdims=True)
     thinning, steps = 1, warmup + draws
     mixes, batch, accepted = joint_sweeps(*problem, pi, M, state, warmup, draws, 1)
-    ess, rhat = _worth(mixes)
-    while ess is not None and ess < PROMISED * draws and thinning < MOST_THINNING:
+    worth = chain_statistics(mixes)
+    while falls_short(worth, draws) and thinning < MOST_THINNING:
         # As many sweeps again, and every second draw of both: nothing is thrown away.
         more, more_batch, more_accepted = joint_sweeps(*problem, pi, M, state, 0, draws, thinning)
         mixes = np.concatenate([mixes, more])[1::2]
@@ -112,24 +111,24 @@ def _by_gibbs(
         steps += draws * thinning
         accepted += more_accepted
         thinning *= 2
-        ess, rhat = _worth(mixes)
+        worth = chain_statistics(mixes)
     diagnostics = {
         "sampler": "gibbs",
         "reason": "mix and confusion matrix are conjugate given the classes of the items",
-        "ess": ess,
-        "rhat": rhat,
+        **worth,
         "divergences": 0,
         "acceptance": accepted / steps,
         "thinning": thinning,
         "steps": steps,
-        "failed": _failures(ess, draws, 0),
     }
-    return MixtureSample(mixes, batch, diagnostics)
+    return MixtureSample(mixes, batch, _judged(diagnostics, draws))
 
 
 def _by_nuts(
     problem: _Problem, draws: int, warmup: int, seed: np.random.SeedSequence
 ) -> MixtureSample:
+    from truemix.inference._diagnostics import chain_statistics
+    from truemix.inference._failures import falls_short
     from truemix.inference._joint_nuts import realised, run_joint_nuts
     from truemix.inference._random import seed_state
 
@@ -145,8 +144,8 @@ def _by_nuts(
         # Each chain gives the same number of draws, evenly spaced, in its own order.
         expanded = np.concatenate([chain.draws for chain in chains])[wanted - 1 :: wanted]
         mixes = np.ascontiguousarray(expanded[:, :n_classes])
-        ess, rhat = _worth(mixes)
-        if ess is None or ess >= PROMISED * draws or 2 * wanted > MOST_CHAINS:
+        worth = chain_statistics(mixes)
+        if not falls_short(worth, draws) or 2 * wanted > MOST_CHAINS:
             break
         wanted *= 2
     batch = realised(
@@ -156,40 +155,19 @@ def _by_nuts(
     diagnostics = {
         "sampler": "nuts",
         "reason": "it was asked for",
-        "ess": ess,
-        "rhat": rhat,
+        **worth,
         "divergences": divergences,
         "acceptance": float(np.mean([chain.acceptance for chain in chains])),
         "thinning": wanted,
         "steps": sum(chain.steps for chain in chains),
-        "failed": _failures(ess, draws, divergences),
     }
-    return MixtureSample(mixes, batch, diagnostics)
+    return MixtureSample(mixes, batch, _judged(diagnostics, draws))
 
 
-def _worth(mixes: FloatArray) -> tuple[float | None, float | None]:
-    """Return the smallest effective sample size and the largest R-hat, if they can be told."""
-    from truemix.inference._diagnostics import FEWEST_DRAWS, effective_sizes
+def _judged(diagnostics: dict[str, Any], draws: int) -> dict[str, Any]:
+    from truemix.inference._failures import failures
 
-    if len(mixes) < FEWEST_DRAWS:
-        return None, None
-    ess, rhat = effective_sizes(mixes)
-    return float(ess.min()), float(rhat.max())
-
-
-def _failures(ess: float | None, draws: int, divergences: int) -> list[str]:
-    failed = []
-    if ess is not None and ess < PROMISED * draws:
-        failed.append(
-            f"The effective sample size is {ess:.0f} for {draws} draws; intervals are noisier than "
-            "the number of draws suggests."
-        )
-    if divergences > DIVERGENT * draws:
-        failed.append(
-            f"{divergences} trajectories of NUTS diverged; parts of the posterior may be missed. "
-            "sampler='gibbs' avoids this."
-        )
-    return failed
+    return {**diagnostics, "failed": failures(diagnostics, draws)}
 
 
 def _check_counts(labelled: npt.ArrayLike, predicted: npt.ArrayLike) -> tuple[FloatArray, IntArray]:

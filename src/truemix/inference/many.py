@@ -138,7 +138,7 @@ def draw_bags(
     seeds: list[np.random.SeedSequence],
 ) -> list[MixtureSample]:
     """Draw as :func:`sample_mixtures` does, for input that has been checked."""
-    from truemix.inference._samplers import draw_mixes
+    from truemix.inference._samplers import sample_one
 
     L, _ = _scale_pool(values, rows)
     samples: list[MixtureSample | None] = [None] * len(rows)
@@ -146,7 +146,7 @@ def draw_bags(
     def work(block: slice) -> None:
         for bag in range(block.start, block.stop):
             own = _items_of(L, rows[bag])
-            results = draw_mixes(own, np.ones(len(own)), settings, seeds[bag])
+            results = sample_one(own, np.ones(len(own)), settings, seeds[bag])
             samples[bag] = MixtureSample(*results)
 
     for_each_block(work, len(rows), 1)

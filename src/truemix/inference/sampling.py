@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from truemix._typing import FloatArray, Seed
+from truemix._typing import FloatArray, IntArray, Seed
 from truemix.inference._checks import check_matrix, check_rows, scale_rows
 from truemix.validation import (
     check_choice,
@@ -38,16 +38,20 @@ class MixtureSample:
         proportional to ``pi_k L_ik``, and the classes are counted. Can be exactly 0 or 1.
     diagnostics : dict
         ``sampler`` and ``reason`` (why that one); ``ess``, the smallest bulk effective sample
-        size of a class, and ``rhat``, the largest split R-hat (both ``None`` for fewer than 16
-        draws); ``divergences`` of NUTS; mean ``acceptance`` of NUTS, or of the independent
-        proposals (1 without any); ``thinning``, one of how many sweeps (Gibbs), proposals
-        (Metropolis) or draws (NUTS) was kept; ``steps``, sweeps, proposals or gradients;
-        ``failed``, a list of sentences that is empty if all is well.
+        size of a class, ``rhat``, the largest split R-hat, and ``rhat_limit``, the largest that
+        chance explains (all ``None`` for fewer than 16 draws); ``divergences`` of NUTS; mean
+        ``acceptance`` of NUTS, or of the independent proposals (1 without any); ``thinning``, one
+        of how many sweeps (Gibbs), proposals (Metropolis) or draws (NUTS) was kept; ``steps``,
+        sweeps, proposals or gradients; ``failed``, a list of sentences that is empty if all is
+        well.
+    replicate : array of shape (draws,) or None
+        The number of the replicate of the matrix that each draw comes from, if there are several.
     """
 
     draws: FloatArray
     batch: FloatArray
     diagnostics: dict[str, Any]
+    replicate: IntArray | None = None
 
 
 def sample_mixture(
@@ -124,7 +128,7 @@ def sample_mixture(
     ('gibbs', [])
     """
     # numba takes most of a second to import, and only sampling needs it.
-    from truemix.inference._samplers import draw_mixes
+    from truemix.inference._samplers import sample_one
 
     values = check_matrix(log_likelihood)
     n, K = values.shape
@@ -134,7 +138,7 @@ def sample_mixture(
     peaks = check_rows(values, w)
     if not w.all():
         values, peaks, w = values[w > 0], peaks[w > 0], w[w > 0]
-    return MixtureSample(*draw_mixes(scale_rows(values, peaks), w, settings, seed))
+    return MixtureSample(*sample_one(scale_rows(values, peaks), w, settings, seed))
 
 
 def check_settings(

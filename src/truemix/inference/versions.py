@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truemix._threads import for_each_block, n_threads, row_blocks
-from truemix._typing import FloatArray, IntArray, Seed
+from truemix._typing import BoolArray, FloatArray, IntArray, Seed
 from truemix.exceptions import InputError
 from truemix.inference._checks import check_matrix, check_rows
 from truemix.inference.many import check_bags, draw_bags, seeds_of_bags
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # Sweeps to discard in each version, unless they forget slowly: chains start at their modes.
 WARMUP = 5
+# So many versions are judged together, by how they differ; fewer one by one.
+MIN_REPLICATES = 8
 # Each thread holds what it works on twice; of matrices above this size one at a time is enough.
 LARGE = 4_000_000
 
@@ -57,10 +59,12 @@ def sample_versions(
     Returns
     -------
     list of MixtureSample
-        One per bag, with these diagnostics more: ``versions``, their number;
-        ``between_variance`` and ``within_variance`` (K,), how much of the variance of each
-        share lies between the versions and how much within them; ``mcse`` (K,), the Monte Carlo
-        standard error of the mean of the draws.
+        One per bag, with the ``replicate`` that each draw comes from and these diagnostics more:
+        ``versions``, their number; ``between_variance`` and ``within_variance`` (K,), how much of
+        the variance of each share lies between the versions and how much within them; ``mcse``
+        (K,), the Monte Carlo standard error of the mean of the draws. Of eight versions or more
+        one in four starts far from its mode, and ``rhat`` compares these draws with the others;
+        fewer are judged one by one, with split R-hat.
 
     Examples
     --------
@@ -171,6 +175,7 @@ def mix_samples(samples: list[MixtureSample]) -> MixtureSample:
         np.concatenate([sample.draws for sample in samples]),
         np.concatenate([sample.batch for sample in samples]),
         np.cumsum([0, *(len(sample.draws) for sample in samples)]),
+        np.zeros(len(samples), dtype=bool),
         {
             "sampler": every[0]["sampler"],
             "reason": every[0]["reason"],
@@ -179,54 +184,33 @@ def mix_samples(samples: list[MixtureSample]) -> MixtureSample:
             "thinning": max(each["thinning"] for each in every),
             "steps": sum(each["steps"] for each in every),
         },
-        sorted({sentence for each in every for sentence in each["failed"]}),
     )
 
 
 def _mixture(run: VersionRun) -> MixtureSample:
-    return _with_diagnostics(run.draws, run.batch, run.ends, run.statistics(), run.failed)
+    return _with_diagnostics(run.draws, run.batch, run.ends, run.dispersed, run.statistics())
 
 
 def _with_diagnostics(
-    draws: FloatArray, batch: FloatArray, ends: IntArray, known: dict[str, Any], failed: list[str]
+    draws: FloatArray,
+    batch: FloatArray,
+    ends: IntArray,
+    dispersed: BoolArray,
+    known: dict[str, Any],
 ) -> MixtureSample:
     """Add what only all versions together can tell."""
+    from truemix.inference._failures import failures
+    from truemix.inference._replicate_diagnostics import replicate_statistics
+
     diagnostics = {
         "sampler": known["sampler"],
         "reason": known["reason"],
-        **_worth(draws, ends),
+        **replicate_statistics(draws, ends, dispersed),
         **{name: known[name] for name in ("divergences", "acceptance", "thinning", "steps")},
     }
-    return MixtureSample(draws, batch, {**diagnostics, "failed": failed})
-
-
-def _worth(draws: FloatArray, ends: IntArray) -> dict[str, Any]:
-    """Return how much the versions differ, and how many independent draws theirs are worth.
-
-    Versions are independent of each other and so are their draws, however draws of the same version
-    depend on each other: the spread of the versions' means tells how far their mean may be off.
-    """
-    from truemix.inference._diagnostics import FEWEST_DRAWS, effective_sizes
-
-    sizes = np.diff(ends)[:, None]
-    means = np.add.reduceat(draws, ends[:-1]) / sizes
-    deviations = draws - np.repeat(means, sizes.ravel(), axis=0)
-    within = (deviations**2).sum(axis=0) / max(int((sizes - 1).sum()), 1)
-    observed = means.var(axis=0, ddof=1)
-    # The mean of few draws varies by itself; only what exceeds that lies between the versions.
-    between = np.maximum(observed - within * np.mean(1.0 / sizes), 0.0)
-    squared_error = observed / len(sizes)
-    # A share that is the same in all draws is as certain as they can be.
-    worth = np.divide(
-        draws.var(axis=0), squared_error, out=np.full(draws.shape[1], float(len(draws))),
-        where=squared_error > 0,
-    )  # fmt: skip
-    enough = len(draws) >= FEWEST_DRAWS
-    return {
-        "ess": float(min(worth.min(), len(draws))) if enough else None,
-        "rhat": float(effective_sizes(draws)[1].max()) if enough else None,
-        "versions": len(sizes),
-        "between_variance": between,
-        "within_variance": within,
-        "mcse": np.sqrt(squared_error),
-    }
+    return MixtureSample(
+        draws,
+        batch,
+        {**diagnostics, "failed": failures(diagnostics, len(draws))},
+        np.repeat(np.arange(len(ends) - 1), np.diff(ends)),
+    )

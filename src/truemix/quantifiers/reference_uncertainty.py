@@ -12,12 +12,13 @@ import numpy as np
 
 from truemix._typing import FloatArray, IntArray
 
-# Versions of the densities that a posterior is spread over, and the fewest for huge batches.
+# Versions of the densities that a posterior is spread over, and the fewest for huge batches: one
+# beyond each end of a 95 % interval.
 VERSIONS = 100
-FEWEST_VERSIONS = 24
+FEWEST_VERSIONS = 40
 # Versions held at once, in single precision: likelihood ratios are exact to 1e-5 even where a class
 # is a million times less likely. Beyond that they are made a few at a time, in so many passes.
-VERSIONS_BYTES = 160_000_000
+VERSIONS_BYTES = 270_000_000
 ITEM_BYTES = 4
 MOST_PASSES = 6
 # Keeps these random numbers apart from the sampler's, which has the same seed.
@@ -49,7 +50,7 @@ def number_of_versions(n_items: int, n_classes: int) -> int:
     Examples
     --------
     >>> number_of_versions(1000, 10), number_of_versions(1_000_000, 10)
-    (100, 24)
+    (100, 40)
     """
     affordable = MOST_PASSES * VERSIONS_BYTES // (ITEM_BYTES * n_items * n_classes)
     return int(min(VERSIONS, max(FEWEST_VERSIONS, affordable)))

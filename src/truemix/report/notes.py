@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from truemix._typing import FloatArray
 from truemix.estimates.text import shown_name
+from truemix.inference.versions import MIN_REPLICATES
 from truemix.report.words import percent
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def notes_of(estimate: Estimate) -> list[str]:
     ['The best mix was found in 7 steps, to within 2e-09 of the optimum (duality gap of the mean
     log-likelihood).']
     """
-    parts = (_about_draws, _about_halves, _about_divergences, _about_optimum, _about_confusion)
+    parts = (_about_draws, _about_convergence, _about_divergences, _about_optimum, _about_confusion)
     sentences = [sentence for part in parts for sentence in part(estimate)]
     sentences += _about_reference(estimate) + _about_prior(estimate)
     sentences += [check.explanation for check in estimate.checks.values() if check.passed]
@@ -101,14 +102,19 @@ def _about_reference(estimate: Estimate) -> list[str]:
     ]
 
 
-def _about_halves(estimate: Estimate) -> list[str]:
-    rhat = _number(estimate.diagnostics.get("rhat"))
-    if rhat is None or any("R-hat" in sentence for sentence in estimate.warnings()):
+def _about_convergence(estimate: Estimate) -> list[str]:
+    """Say that chains agree, if they were compared and do; failures are said elsewhere."""
+    found = estimate.diagnostics
+    rhat, limit = _number(found.get("rhat")), _number(found.get("rhat_limit"))
+    if rhat is None or limit is None or rhat > limit:
         return []
-    return [
-        f"The first and the second half of the draws agree (R-hat {rhat:.3f}; 1 is perfect "
-        "agreement)."
-    ]
+    replicates = _number(found.get("versions"))
+    who = (
+        "Chains that started far from the mode and chains that started there"
+        if replicates is not None and replicates >= MIN_REPLICATES
+        else "The first and the second half of the draws"
+    )
+    return [f"{who} agree (R-hat {rhat:.3f}, within the {limit:.3f} that chance explains)."]
 
 
 def _about_divergences(estimate: Estimate) -> list[str]:

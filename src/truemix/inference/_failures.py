@@ -1,0 +1,94 @@
+"""What is wrong with a sample, in sentences: the one place that judges diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from scipy.special import ndtri
+
+# The effective sample size per draw that a chain promises.
+PROMISED = 0.4
+# An interval of level 95 % needs at least one effective draw beyond each end, 1 / 0.025.
+MIN_DRAWS = 40
+# The share of trajectories that may diverge: each is a step not taken, harmless if rare.
+DIVERGENT = 1e-3
+# How often an R-hat may be called bad although nothing is wrong.
+FALSE_ALARM = 1e-4
+# Below this an R-hat is harmless, however surely it differs from 1.
+HARMLESS = 1.01
+
+
+def split_rhat_limit(ess: float, n_classes: int) -> float:
+    """Return the largest split R-hat that chance explains.
+
+    With halves of ess / 2 independent draws, R-hat^2 - 1 is chi-squared over ess / 2 even if
+    nothing is wrong; the largest of K classes and two R-hats each must exceed that.
+
+    Examples
+    --------
+    >>> round(split_rhat_limit(400.0, 3), 3)
+    1.046
+    """
+    noise = float(ndtri(FALSE_ALARM / (4 * n_classes))) ** 2 / max(ess, 1.0)
+    return max(HARMLESS, 1.0 + noise)
+
+
+def falls_short(chain: Mapping[str, float | None], n_draws: int) -> bool:
+    """Return whether a chain's draws are worth less than is promised, if that can be told.
+
+    Examples
+    --------
+    >>> falls_short({"ess": 300.0}, 1000), falls_short({"ess": None}, 10)
+    (True, False)
+    """
+    ess = chain["ess"]
+    return ess is not None and ess < PROMISED * n_draws
+
+
+def failures(diagnostics: Mapping[str, Any], n_draws: int) -> list[str]:
+    """Return a sentence for each diagnostic that failed.
+
+    Parameters
+    ----------
+    diagnostics : dict
+        With ``ess``, ``rhat`` and ``rhat_limit`` (None for too few draws), ``divergences``,
+        ``thinning`` and, where draws come from replicates of the matrix, ``versions``.
+    n_draws : int
+        How many draws there are.
+    """
+    ess, rhat = diagnostics["ess"], diagnostics["rhat"]
+    replicated = diagnostics.get("versions", 1) > 1
+    failed = []
+    if n_draws < MIN_DRAWS:
+        failed.append(
+            f"{n_draws} draws are fewer than the {MIN_DRAWS} that a 95 % interval needs to have "
+            "one beyond each end; increase draws."
+        )
+    elif ess is not None and ess < MIN_DRAWS:
+        failed.append(
+            f"The {n_draws} draws are worth {ess:.0f} independent ones, fewer than the {MIN_DRAWS} "
+            "that a 95 % interval needs to have one beyond each end; increase draws."
+        )
+    elif not replicated and falls_short(diagnostics, n_draws):
+        failed.append(
+            f"The effective sample size is {ess:.0f} for {n_draws} draws, below "
+            f"{PROMISED * n_draws:.0f}; intervals are noisier than the number of draws suggests."
+        )
+    if rhat is not None and rhat > diagnostics["rhat_limit"]:
+        what = (
+            "chains that started far from the mode have not reached the same mixes as the others"
+            if replicated
+            else "the first and the second half of the draws disagree"
+        )
+        failed.append(
+            f"R-hat is {rhat:.3f}, above {diagnostics['rhat_limit']:.3f}: {what}, so the draws are "
+            "not those of the posterior. Try another sampler (sampler='nuts' or 'gibbs'), or a "
+            "prior of at least 1."
+        )
+    if diagnostics["divergences"] > DIVERGENT * n_draws * diagnostics["thinning"]:
+        failed.append(
+            f"{diagnostics['divergences']} trajectories of NUTS diverged; parts of the posterior "
+            "may be missed. A larger prior or sampler='gibbs' avoids this."
+        )
+    return failed
