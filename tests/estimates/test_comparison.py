@@ -7,6 +7,7 @@ from scipy import stats
 from estimate_support import estimate, sampled
 from truemix import InputError
 from truemix.estimates.comparison import probability_larger
+from truemix.estimates.replicates import Replicates
 
 
 def test_differences_are_now_minus_before_in_the_population_view():
@@ -15,9 +16,11 @@ def test_differences_are_now_minus_before_in_the_population_view():
     expected = new.of("population").prevalence - old.of("population").prevalence
     np.testing.assert_allclose(found.difference, expected)
     table = found.frame()
-    assert table.columns.tolist() == ["before", "now", "difference", "lower", "upper", "rose"]
+    assert table.columns.tolist() == [
+        *("before", "now", "difference", "lower", "upper", "prob_increase")
+    ]
     np.testing.assert_array_equal(table[["lower", "upper"]], found.interval)
-    assert table.loc["class 0", "rose"] > 0.99
+    assert table.loc["class 0", "prob_increase"] > 0.99
 
 
 def test_intervals_of_a_difference_are_those_of_independent_posteriors():
@@ -29,7 +32,7 @@ def test_intervals_of_a_difference_are_those_of_independent_posteriors():
     deviation = np.sqrt(2) * stats.beta(400, 600).std()
     half = stats.norm.ppf(0.95) * deviation
     np.testing.assert_allclose(found.interval[0], [-half, half], atol=0.12 * half)
-    assert found.rose[0] == pytest.approx(0.5, abs=0.001)
+    assert found.prob_increase[0] == pytest.approx(0.5, abs=0.001)
     np.testing.assert_array_equal(found.interval, new.compare(old, level=0.9).interval)
 
 
@@ -38,6 +41,43 @@ def test_the_probability_of_a_rise_counts_all_pairs():
     now, before = rng.integers(0, 5, (40, 2)) / 5, rng.integers(0, 5, (30, 2)) / 5
     expected = (now[:, None, :] > before[None, :, :]).mean(axis=(0, 1))
     np.testing.assert_allclose(probability_larger(now, before), expected)
+
+
+def replicated(numbers, source="a", seed=0):
+    """Return an estimate whose draws follow the replicate: 0.3 or 0.6 of the first class."""
+    numbers = np.asarray(numbers)
+    first = 0.3 + 0.3 * numbers + np.random.default_rng(seed).normal(0.0, 0.01, len(numbers))
+    draws = np.column_stack([first, 1 - first])
+    fields = {"prevalence": draws.mean(axis=0), "draws": draws, "other_draws": draws}
+    return estimate(2, **fields, replicates=Replicates(numbers, source))
+
+
+def test_draws_of_the_same_references_are_compared_replicate_by_replicate():
+    now = replicated(np.repeat([0, 1], 500))
+    before = replicated(np.tile([0, 1], 200), seed=1)
+    found = now.compare(before)
+    assert found.paired
+    # What the replicates do to both cancels: a difference of two normals of 0.01 each.
+    half = stats.norm.ppf(0.975) * np.sqrt(2) * 0.01
+    np.testing.assert_allclose(found.interval[0], [-half, half], atol=0.12 * half)
+    expected = np.mean(
+        [
+            (now.draws[:, None, 0] > before.draws[None, :, 0])[
+                np.ix_(now.replicates.number == v, before.replicates.number == v)
+            ].mean()
+            for v in (0, 1)
+        ]
+    )
+    assert found.prob_increase[0] == pytest.approx(expected, abs=1e-12)
+    other = now.compare(replicated(np.tile([0, 1], 200), source="b", seed=1))
+    assert not other.paired
+    assert np.ptp(other.interval[0]) > 0.5
+
+
+def test_only_common_replicates_are_compared():
+    now, before = replicated(np.repeat([0, 1], 500)), replicated(np.zeros(50, dtype=int), seed=1)
+    assert now.compare(before).interval[0, 1] < 0.05
+    assert now.compare(replicated(np.full(50, 2), seed=1)).paired is False
 
 
 def test_different_numbers_of_draws_and_orders_of_classes_do():

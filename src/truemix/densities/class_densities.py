@@ -77,7 +77,11 @@ class ClassDensities:
         return result
 
     def relative_log_likelihoods(
-        self, target: FloatArray, weightings: FloatArray, out: FloatArray
+        self,
+        target: FloatArray,
+        weightings: FloatArray,
+        out: FloatArray,
+        parts: FloatArray | None = None,
     ) -> None:
         """Fill ``out`` (B, n, K), of any precision, for one bandwidth, with maximum 0 in each row.
 
@@ -85,12 +89,21 @@ class ClassDensities:
         of ``out`` is held. Weights are taken to be exponential random numbers, and what such
         weights take from the logarithm of a density on average is given back, so that versions
         scatter around the density of equal weights rather than below it.
+
+        With ``parts`` (B, K, K) class k is a mixture: the share ``parts[b, k, j]`` of it looks like
+        class j.
         """
         counts = np.bincount(self.codes, minlength=self.reference.shape[1])
 
         def keep(rows: slice, logs: FloatArray, neighbours: FloatArray) -> None:
             evened = logs[0] + mean_log_loss(neighbours[0], counts)
-            out[:, rows] = evened - evened.max(axis=2, keepdims=True)
+            evened -= evened.max(axis=2, keepdims=True)
+            if parts is not None:
+                # Shares may underflow to zero: then a class stays impossible.
+                with np.errstate(divide="ignore"):
+                    evened = np.log(np.exp(evened) @ parts.transpose(0, 2, 1))
+                evened -= evened.max(axis=2, keepdims=True)
+            out[:, rows] = evened
 
         self._for_each_reweighted(target, weightings, keep)
 

@@ -1,9 +1,15 @@
-"""What changed between two estimates."""
+"""What changed between two estimates.
+
+Draws of two batches are independent given the references. Where both estimates come from the same
+fitted quantifier and its references are uncertain, draws are compared replicate by replicate: what
+is off in a replicate is off in both batches, and cancels. Otherwise the two are taken as
+independent.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -18,6 +24,8 @@ if TYPE_CHECKING:
 
     from truemix.estimates.estimate import Estimate
 
+# Rows of draws of two estimates that belong together.
+Pairs: TypeAlias = list[tuple[IntArray, IntArray]]
 # Pairs per draw: enough that which draws happen to meet does not show in the interval.
 _ROUNDS = 8
 
@@ -36,8 +44,10 @@ class Comparison:
         ``now - before``.
     interval : ndarray of shape (K, 2) or None
         Equal-tailed interval of the difference; None unless both estimates have draws.
-    rose : ndarray of shape (K,) or None
+    prob_increase : ndarray of shape (K,) or None
         Probability that the share is larger now; None unless both estimates have draws.
+    paired : bool
+        Whether draws were compared replicate by replicate of the same references.
     level : float
         Level of the interval.
     method : str
@@ -51,7 +61,8 @@ class Comparison:
     now: FloatArray
     difference: FloatArray
     interval: FloatArray | None
-    rose: FloatArray | None
+    prob_increase: FloatArray | None
+    paired: bool
     level: float
     method: str
     n_items: int
@@ -61,14 +72,14 @@ class Comparison:
         """Return a table with one row per class.
 
         Columns: ``before``, ``now``, ``difference`` and, with draws, ``lower``, ``upper`` and
-        ``rose``.
+        ``prob_increase``.
         """
         import pandas as pd
 
         columns = {"before": self.before, "now": self.now, "difference": self.difference}
-        if self.interval is not None and self.rose is not None:
+        if self.interval is not None and self.prob_increase is not None:
             columns["lower"], columns["upper"] = self.interval.T
-            columns["rose"] = self.rose
+            columns["prob_increase"] = self.prob_increase
         return pd.DataFrame(columns, index=pd.Index(self.classes.tolist(), name="class"))
 
     def __repr__(self) -> str:
@@ -83,11 +94,12 @@ def compare(now: Estimate, before: Estimate, level: float) -> Comparison:
     level = check_level(level)
     order = _same_classes(now.classes, before.classes)
     now, before = now.of("population"), before.of("population")
-    interval = rose = None
+    interval = probability = None
+    pairs = _pairs(now, before)
     if now.draws is not None and before.draws is not None:
         old = before.draws[:, order]
-        interval = interval_of(_differences(now.draws, old), level, bounds=(-1.0, 1.0))
-        rose = probability_larger(now.draws, old)
+        interval = interval_of(_differences(now.draws, old, pairs), level, bounds=(-1.0, 1.0))
+        probability = _prob_increase(now.draws, old, pairs)
     methods = dict.fromkeys([now.method, before.method])
     return Comparison(
         classes=now.classes,
@@ -95,7 +107,8 @@ def compare(now: Estimate, before: Estimate, level: float) -> Comparison:
         now=now.prevalence,
         difference=now.prevalence - before.prevalence[order],
         interval=interval,
-        rose=rose,
+        prob_increase=probability,
+        paired=pairs is not None,
         level=level,
         method=" after ".join(methods),
         n_items=now.n_items,
@@ -108,7 +121,24 @@ def rose_since(now: Estimate, before: Estimate) -> FloatArray | None:
     new, old = now.draws_of("population"), before.draws_of("population")
     if new is None or old is None:
         return None
-    return probability_larger(new, old[:, _same_classes(now.classes, before.classes)])
+    order = _same_classes(now.classes, before.classes)
+    return _prob_increase(new, old[:, order], _pairs(now, before))
+
+
+def _pairs(now: Estimate, before: Estimate) -> Pairs | None:
+    """Return the rows of draws that belong together; None if the estimates are independent."""
+    ours, theirs = now.replicates, before.replicates
+    if ours is None or theirs is None or ours.source != theirs.source:
+        return None
+    # Without a common replicate there is nothing to pair.
+    return ours.pairs(theirs) or None
+
+
+def _prob_increase(now: FloatArray, before: FloatArray, pairs: Pairs | None) -> FloatArray:
+    if pairs is None:
+        return probability_larger(now, before)
+    parts = [probability_larger(now[new], before[old]) for new, old in pairs]
+    return np.asarray(np.mean(parts, axis=0))
 
 
 def probability_larger(now: FloatArray, before: FloatArray) -> FloatArray:
@@ -126,17 +156,24 @@ def probability_larger(now: FloatArray, before: FloatArray) -> FloatArray:
     return np.array(smaller) / len(before)
 
 
-def _differences(now: FloatArray, before: FloatArray) -> FloatArray:
-    """Return differences of draws that are paired at random, the same way each time.
+def _differences(now: FloatArray, before: FloatArray, pairs: Pairs | None) -> FloatArray:
+    """Return differences of draws, of the same replicate if there are any, paired at random.
 
     Row by row would be wrong: two runs with one seed share their random numbers, so their draws go
-    up and down together though the posteriors are independent.
+    up and down together though, given the references, the posteriors are independent. The pairs
+    are the same each time.
     """
-    n_pairs = _ROUNDS * max(len(now), len(before))
+    if pairs is None:
+        pairs = [(np.arange(len(now)), np.arange(len(before)))]
     rng = np.random.default_rng(0)
-    return np.asarray(
-        now[_shuffled(len(now), n_pairs, rng)] - before[_shuffled(len(before), n_pairs, rng)]
-    )
+    parts = []
+    for new, old in pairs:
+        n_pairs = _ROUNDS * max(len(new), len(old))
+        parts.append(
+            now[new[_shuffled(len(new), n_pairs, rng)]]
+            - before[old[_shuffled(len(old), n_pairs, rng)]]
+        )
+    return np.concatenate(parts)
 
 
 def _shuffled(n: int, length: int, rng: np.random.Generator) -> IntArray:

@@ -17,6 +17,7 @@ from truemix.estimates.export import arviz_data, estimate_frame
 from truemix.estimates.files import load_estimate, save_estimate
 from truemix.estimates.intervals import interval_of
 from truemix.estimates.regions import Region, region_of
+from truemix.estimates.replicates import Replicates
 from truemix.estimates.text import estimate_table
 from truemix.estimates.unknown import Unknown
 from truemix.exceptions import InputError
@@ -62,6 +63,8 @@ class Estimate:
     unknown : Unknown, optional
         If items of no class were allowed for (``unknown=True``): their share, with draws and an
         interval. The shares of the classes are then those among all other items.
+    replicates : Replicates, optional
+        Which replicate of uncertain references each draw comes from: what :meth:`compare` pairs.
     checks : dict
         Checks that were asked for: ``"label_shift"``, with ``quantify(X, check=True)``. Each has
         ``passed``, ``explanation`` and ``summary()``.
@@ -111,6 +114,7 @@ class Estimate:
     draws: FloatArray | None = None
     other_draws: FloatArray | None = None
     unknown: Unknown | None = None
+    replicates: Replicates | None = None
     checks: dict[str, Check] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -122,6 +126,12 @@ class Estimate:
                     f"{name} has shape {np.shape(getattr(self, name))}; expected one share for "
                     f"each of the {K} classes."
                 )
+        n_draws = 0 if self.draws is None else len(self.draws)
+        if self.replicates is not None and self.replicates.number.shape != (n_draws,):
+            raise InputError(
+                f"replicates has shape {self.replicates.number.shape}; expected one number for "
+                f"each of the {n_draws} draws."
+            )
         for name in ("draws", "other_draws"):
             shape = np.shape(getattr(self, name))
             if getattr(self, name) is not None and (
@@ -254,8 +264,10 @@ class Estimate:
         Comparison
             This estimate minus the other, per class, in the population view: items of two batches
             are different items, so what can rise or fall is the mix of the source. With draws in
-            both, also an interval and the probability that the share rose. The two posteriors are
-            taken to be independent.
+            both, also an interval and the probability that the share rose. Draws of estimates from
+            the same fitted quantifier (and the same seed) are compared replicate by replicate of
+            its uncertain references, because what is off in one batch is off in the other; all
+            other estimates are taken to be independent.
         """
         if not isinstance(other, Estimate):
             raise InputError(

@@ -12,6 +12,7 @@ import numpy as np
 from truemix._archive import ArchiveKind, damaged, read_archive, write_archive
 from truemix._typing import AnyArray
 from truemix.estimates.checks import RecordedCheck
+from truemix.estimates.replicates import Replicates
 from truemix.estimates.unknown import Unknown
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def save_estimate(estimate: Estimate, path: str | os.PathLike[str]) -> None:
         "diagnostics": encode(estimate.diagnostics),
         "checks": {name: encode(check.summary()) for name, check in estimate.checks.items()},
         "unknown": None if estimate.unknown is None else estimate.unknown.share,
+        "source": None if estimate.replicates is None else estimate.replicates.source,
     }
     # Labels in an array of Python objects could only be stored as a pickle.
     arrays: dict[str, AnyArray] = {"classes": np.asarray(estimate.classes.tolist())}
@@ -43,6 +45,8 @@ def save_estimate(estimate: Estimate, path: str | os.PathLike[str]) -> None:
         for name in DRAWS:
             if (draws := getattr(estimate.unknown, name)) is not None:
                 arrays[UNKNOWN + name] = draws
+    if estimate.replicates is not None:
+        arrays["replicate"] = estimate.replicates.number
     write_archive(path, KIND, header, arrays)
 
 
@@ -62,6 +66,7 @@ def load_estimate(kind: type[E], path: str | os.PathLike[str]) -> E:
             settings=dict(decode(header["settings"])),
             diagnostics=dict(decode(header["diagnostics"])),
             unknown=_unknown(header["unknown"], arrays),
+            replicates=_replicates(header["source"], arrays),
             checks={name: _recorded(numbers) for name, numbers in header["checks"].items()},
             **fields,
         )
@@ -78,6 +83,12 @@ def _unknown(share: Any, arrays: Mapping[str, AnyArray]) -> Unknown | None:
         if UNKNOWN + name in arrays
     }
     return Unknown(float(share), **draws)
+
+
+def _replicates(source: Any, arrays: Mapping[str, AnyArray]) -> Replicates | None:
+    if source is None:
+        return None
+    return Replicates(arrays["replicate"].astype(np.intp, casting="safe"), str(source))
 
 
 def _recorded(numbers: Any) -> RecordedCheck:

@@ -99,9 +99,9 @@ def comparison_table(comparison: Comparison) -> Table:
         "change": _column(lambda x: f"{100 * x:+.1f}", comparison.difference[shown]),
     }
     below = _left_out(comparison.classes, shown, "classes that changed less")
-    if comparison.interval is not None and comparison.rose is not None:
+    if comparison.interval is not None and comparison.prob_increase is not None:
         columns["interval"] = intervals(comparison.interval[shown], "to", "", sign="+")
-        columns["rose"] = _column(chance, comparison.rose[shown])
+        columns["rose"] = _column(chance, comparison.prob_increase[shown])
         below.append(about_intervals(comparison.level, "population"))
     title = (
         f"{comparison.method}: the change of the mix in percentage points, "

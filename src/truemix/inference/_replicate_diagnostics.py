@@ -27,7 +27,6 @@ from truemix.inference._failures import FALSE_ALARM, HARMLESS, split_rhat_limit
 from truemix.inference.versions import MIN_REPLICATES
 
 
-
 def replicate_statistics(draws: FloatArray, ends: IntArray, dispersed: BoolArray) -> dict[str, Any]:
     """Return the diagnostics of draws of which ``ends[v]`` to ``ends[v + 1]`` are replicate v's.
 

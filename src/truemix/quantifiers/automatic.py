@@ -38,8 +38,14 @@ MOST_TARGETS = 4_000
 MOST_REFERENCES = 20_000
 # Width of the smoothing over neighbouring settings, in steps of the grid.
 SMOOTHING = {"shrinkage": 0.5, "bandwidth": 0.7}
-# Settings whose error exceeds the smallest by no more than this many standard errors tie with it.
-TIE = 2.0
+# Settings whose error exceeds the smallest by no more than this many standard errors over the bags
+# are as good a choice.
+NOISE = 2.0
+# The bags are drawn from the same few references, though: another set of m per class would move
+# each error by about this over sqrt(m), relatively. Settings within that tie; of many ties some
+# serve, from the best to the worst in even steps.
+SAMPLING = 2.0
+MAX_TIES = 12
 RUNNER_UPS = 5
 
 
@@ -100,26 +106,38 @@ def choose_smoothing(
             "absolute_error": float(errors[i, j].mean()),
             "tie": tie,
         }
-        for i, j, tie in _ranking(errors)[: RUNNER_UPS + 1]
+        for i, j, tie in _ranking(errors, SAMPLING / np.sqrt(len(targets) / posteriors.shape[1]))
     ]
     return Choice(best[0]["bandwidth"], best[0]["shrinkage"], best)
 
 
-def _ranking(errors: FloatArray) -> list[tuple[int, int, bool]]:
+def _ranking(errors: FloatArray, relative: float) -> list[tuple[int, int, bool]]:
     """Return settings of ``errors`` (row, column, bag): the choice, then the others by error.
 
-    Each as row, column, and whether it ties with the one of the smallest error.
+    Each as row, column, and whether it ties with the one of the smallest error; beside the choice
+    up to ``MAX_TIES - 1`` that tie, or the ``RUNNER_UPS``.
     """
     smooth = _smoothed(errors.mean(axis=2))
     best = np.unravel_index(smooth.argmin(), smooth.shape)
     # Bags differ far more than settings do: only differences on the same bags tell them apart.
     noise = (errors - errors[best]).std(axis=2, ddof=1) / np.sqrt(errors.shape[2])
-    ties = smooth - smooth[best] <= TIE * noise
+    excess = smooth - smooth[best]
+    equal = excess <= NOISE * noise
     row, column = np.indices(smooth.shape)
-    choice = np.lexsort((smooth.ravel(), np.where(ties, row, smooth.shape[0]).ravel()))[0]
+    choice = np.lexsort((smooth.ravel(), np.where(equal, row, smooth.shape[0]).ravel()))[0]
+    ties = (equal | (excess <= relative * smooth[best])).ravel()
     by_error = np.argsort(smooth, axis=None, kind="stable")
-    order = [choice, *by_error[by_error != choice]]
-    return [(int(row.flat[flat]), int(column.flat[flat]), bool(ties.flat[flat])) for flat in order]
+    others = by_error[by_error != choice]
+    tied = others[ties[others]]
+    if len(tied) >= RUNNER_UPS:
+        steps = np.linspace(0, len(tied) - 1, min(len(tied), MAX_TIES - 1))
+        others = tied[steps.round().astype(np.intp)]
+    else:
+        others = others[:RUNNER_UPS]
+    return [
+        (int(row.flat[flat]), int(column.flat[flat]), bool(ties[flat]))
+        for flat in [choice, *others]
+    ]
 
 
 def _smoothed(errors: FloatArray) -> FloatArray:

@@ -15,6 +15,8 @@ methods pool the versions, Bayesian ones mix their posteriors.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +31,7 @@ from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix._version import __version__
 from truemix.estimates import Estimate, EstimateSet
 from truemix.estimates.checks import Check
+from truemix.estimates.replicates import Replicates
 from truemix.estimates.unknown import Unknown
 from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring
 from truemix.tables import column_names, groups_of, labels_of
@@ -37,6 +40,11 @@ from truemix.validation import (
     check_one_class_is_not_enough,
     check_same_length,
     encode_labels,
+)
+
+# Settings that replicates of the references do not depend on.
+NOT_IN_REPLICATES = frozenset(
+    {"draws", "warmup", "sampler", "prior", "temperature", "estimand", "random_state"}
 )
 
 
@@ -48,8 +56,9 @@ class NotFittedError(SklearnNotFittedError):
 class Inference:
     """What inference says about one batch.
 
-    ``draws`` are of the estimand that was asked for, ``other_draws`` of the other one; ``settings``
-    holds what was resolved only now, such as a seed.
+    ``draws`` are of the estimand that was asked for, ``other_draws`` of the other one,
+    ``replicate`` is the number of the replicate each of them comes from; ``settings`` holds what
+    was resolved only now, such as a seed.
     """
 
     prevalence: FloatArray
@@ -57,6 +66,7 @@ class Inference:
     draws: FloatArray | None = None
     other_draws: FloatArray | None = None
     unknown: Unknown | None = None
+    replicate: IntArray | None = None
     settings: dict[str, Any] = field(default_factory=dict)
 
 
@@ -75,6 +85,8 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
     _scorer: Scorer
     # What the references look like and their class numbers, for checks; absent after loading.
     _references: tuple[FloatArray, IntArray]
+    # What replicates of the references are replicates of.
+    _source: str
 
     # --- what a quantifier has to say ---------------------------------------------------------
 
@@ -147,13 +159,18 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
 
     def _state(self) -> dict[str, AnyArray]:
         """Return what was learned from posteriors, as arrays of numbers or text."""
-        return {"classes": self.classes_, "train_prevalence": self.train_prevalence_}
+        return {
+            "classes": self.classes_,
+            "train_prevalence": self.train_prevalence_,
+            "source": np.array(self._source),
+        }
 
     def _restore(self, state: Mapping[str, AnyArray]) -> None:
         """Become the fitted quantifier that ``state`` was taken from."""
         self._check_parameters()
         self.classes_ = state["classes"]
         self.train_prevalence_ = state["train_prevalence"].astype(np.float64, casting="safe")
+        self._source = str(state["source"])
         self.n_features_in_ = len(self.classes_)
         self._scorer = GivenPosteriors(self.classes_)
 
@@ -276,6 +293,15 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         # A copy: the user's array may change after fit.
         self._references = (posteriors.copy(), codes)
         self._learn(posteriors, codes)
+        self._source = self._fingerprint(posteriors, codes)
+
+    def _fingerprint(self, posteriors: FloatArray, codes: IntArray) -> str:
+        """Return what tells replicates of these references under these settings from others."""
+        settings = {k: v for k, v in self._settings().items() if k not in NOT_IN_REPLICATES}
+        digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
+        for array in (posteriors, codes):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()[:32]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -311,8 +337,16 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             draws=inference.draws,
             other_draws=inference.other_draws,
             unknown=inference.unknown,
+            replicates=self._replicates(inference),
             checks=checks,
         )
+
+    def _replicates(self, inference: Inference) -> Replicates | None:
+        """Return where draws come from, if there are replicates that other batches share."""
+        if inference.replicate is None:
+            return None
+        seed = inference.settings.get("random_state")
+        return Replicates(inference.replicate, f"{self._source}-{seed}")
 
     def _settings(self) -> dict[str, Any]:
         given = {name: _plain(value) for name, value in self.get_params(deep=False).items()}

@@ -9,7 +9,7 @@ import numpy as np
 
 from truemix._typing import FloatArray, IntArray
 from truemix.quantifiers.kdey import KDEy
-from truemix.quantifiers.reference_uncertainty import reference_weights
+from truemix.quantifiers.reference_uncertainty import reference_weights, unseen_parts
 from truemix.quantifiers.reweighting import ReweightingMixin
 from truemix.validation import parameter_error
 
@@ -152,10 +152,11 @@ class BayesianKDEy(ReweightingMixin, KDEy):
             posteriors = scored[each % len(scored)]
             densities = self._alike[each // len(scored)]
             weights = reference_weights(len(densities.codes), versions[own], seed)
+            parts = unseen_parts(np.bincount(densities.codes), versions[own], seed)
             alone = len(own) == len(versions)
             out = matrices if alone else np.empty((len(own), n_items, n_columns), matrices.dtype)
             known = out[:, :, :n_classes]
-            densities.relative_log_likelihoods(posteriors, weights, known)
+            densities.relative_log_likelihoods(posteriors, weights, known, parts)
             if self._unknown is not None:
                 # How typical an item is does not depend on the version.
                 tilt = self._unknown.tilt(self._densities.log_likelihood(posteriors)[0])

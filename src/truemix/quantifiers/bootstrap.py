@@ -17,7 +17,7 @@ from truemix.quantifiers.reference_uncertainty import (
     versions_at_once,
 )
 from truemix.quantifiers.resampled_references import Resamples, resample, restore
-from truemix.quantifiers.sampling import ESTIMANDS, BayesianMixin, resolved_seed
+from truemix.quantifiers.sampling import ESTIMANDS, BayesianMixin, resolved_seed, seed_of_runs
 from truemix.quantifiers.scoring import Scorer, Scoring
 from truemix.validation import check_choice, check_integer, parameter_error
 
@@ -67,6 +67,7 @@ class Bootstrap(Quantifier):
     """
 
     quantifier_: Quantifier
+    _fitted_seed: int
     # What other references would have taught, if they are resampled.
     _resamples: Resamples | None
 
@@ -135,12 +136,14 @@ class Bootstrap(Quantifier):
         fitted._fit_scored(posteriors, codes, classes, scorer)
         self._adopt(fitted)
         self._resamples = resample(fitted, posteriors, codes) if self.references else None
+        self._source = self._fingerprint(posteriors, codes)
+        self._fitted_seed = resolved_seed(self.random_state)
 
     def _evidence(self, posteriors: FloatArray) -> FloatArray:
         return self.quantifier_._evidence(posteriors)
 
     def _seed(self) -> int:
-        return resolved_seed(self.random_state)
+        return seed_of_runs(self.random_state, self._fitted_seed)
 
     def _versions(self, scored: FloatArray, seed: int | None) -> FloatArray:
         """Return the quantifier's versions; with resamples, theirs too, below each other.
@@ -220,7 +223,7 @@ class Bootstrap(Quantifier):
         """
         seed = self._seed() if seed is None else seed
         runs = [_Run(rows, int(self.draws), plain.shape[2], seed) for rows in bags]
-        ends = np.linspace(0, int(self.draws), n_resamples + 1).astype(np.intp)
+        ends = _ends(int(self.draws), n_resamples)
         number = 0
         for stack in stacks:
             for versions in stack:
@@ -243,6 +246,7 @@ class Bootstrap(Quantifier):
             {**diagnostics, "sampler": "bootstrap", **resamples},
             draws=draws,
             other_draws=views.popitem()[1],
+            replicate=None if self._resamples is None else _replicates(len(draws), n_resamples),
             settings={"random_state": seed},
         )
 
@@ -251,7 +255,8 @@ class Bootstrap(Quantifier):
 
     def _state(self) -> dict[str, AnyArray]:
         resampled = {} if self._resamples is None else self._resamples.state()
-        return {**self.quantifier_._state(), **resampled}
+        own = {"source": np.array(self._source), "seed": np.array(str(self._seed()))}
+        return {**self.quantifier_._state(), **resampled, **own}
 
     def _restore(self, state: Mapping[str, AnyArray]) -> None:
         self._check_parameters()
@@ -259,7 +264,19 @@ class Bootstrap(Quantifier):
         fitted._restore(state)
         self._adopt(fitted)
         self._resamples = restore(fitted, state) if self.references else None
+        self._source = str(state["source"])
+        self._fitted_seed = resolved_seed(int(str(state["seed"])))
         self.n_features_in_ = fitted.n_features_in_
+
+
+def _ends(n_draws: int, n_resamples: int) -> IntArray:
+    """Return where the draws of each resample of the references begin, and the last ends."""
+    return np.linspace(0, n_draws, n_resamples + 1).astype(np.intp)
+
+
+def _replicates(n_draws: int, n_resamples: int) -> IntArray:
+    """Return the resample that each draw comes from."""
+    return np.repeat(np.arange(n_resamples), np.diff(_ends(n_draws, n_resamples)))
 
 
 class _Run:

@@ -1,7 +1,9 @@
-"""Densities are only as certain as the references tell: reweight these, and see what changes.
+"""Densities are only as certain as the references tell: replicates of what they could be.
 
 The Bayesian bootstrap gives each reference item a random weight, Dirichlet(1, ..., 1) within its
-class. Each set of weights makes another, equally plausible version of the class densities.
+class. It knows only what it has seen: with five references of a class, items of a sixth kind would
+be impossible in all replicates. So each class is a Dirichlet process: its references count one
+each, and items like those of any class together ``UNSEEN``.
 """
 
 from __future__ import annotations
@@ -21,8 +23,11 @@ FEWEST_VERSIONS = 40
 VERSIONS_BYTES = 270_000_000
 ITEM_BYTES = 4
 MOST_PASSES = 6
-# Keeps these random numbers apart from the sampler's, which has the same seed.
-_STREAM = 7
+# Items of kinds that the references of a class do not show, in units of references: the
+# concentration of the Dirichlet process.
+UNSEEN = 2.0
+# Keep these random numbers apart from each other and from the sampler's, which has the same seed.
+_STREAM, _UNSEEN_STREAM = 7, 9
 
 
 def reference_weights(n_references: int, versions: IntArray, seed: int | None) -> FloatArray:
@@ -42,6 +47,29 @@ def reference_weights(n_references: int, versions: IntArray, seed: int | None) -
         source = np.random.SeedSequence(seed, spawn_key=(_STREAM, version))
         np.random.default_rng(source).standard_exponential(out=row)
     return weights
+
+
+def unseen_parts(counts: IntArray, versions: IntArray, seed: int | None) -> FloatArray:
+    """Return what each class is made of in each version, ``(len(versions), K, K)``.
+
+    Row k is Dirichlet: the references of class k weigh ``counts[k]``, and items like those of any
+    class ``UNSEEN / K`` each. With few references a class may well contain items like another's
+    that none of its references show; with many hardly.
+
+    Examples
+    --------
+    >>> parts = unseen_parts(np.array([5, 500]), np.arange(1000), seed=0)
+    >>> parts.mean(axis=0).round(2)
+    array([[0.86, 0.14],
+           [0.  , 1.  ]])
+    """
+    n_classes = len(counts)
+    shapes = np.full((n_classes, n_classes), UNSEEN / n_classes) + np.diag(counts)
+    parts = np.empty((len(versions), n_classes, n_classes))
+    for part, version in zip(parts, versions.tolist(), strict=True):
+        source = np.random.SeedSequence(seed, spawn_key=(_UNSEEN_STREAM, version))
+        part[:] = np.random.default_rng(source).standard_gamma(shapes)
+    return np.asarray(parts / parts.sum(axis=2, keepdims=True))
 
 
 def number_of_versions(n_items: int, n_classes: int) -> int:
@@ -66,7 +94,7 @@ def bags_at_once(bags: list[IntArray], n_classes: int) -> Iterator[list[IntArray
 
     Examples
     --------
-    >>> bags = [np.arange(n) for n in (300_000, 3, 4)]
+    >>> bags = [np.arange(n) for n in (400_000, 3, 4)]
     >>> [len(block) for block in bags_at_once(bags, n_classes=2)]
     [1, 2]
     """

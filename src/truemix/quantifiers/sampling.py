@@ -38,11 +38,19 @@ class BayesianMixin(Quantifier):
     random_state: Any
     estimand: Any
     _fixed_prior: FloatArray | None
+    _fitted_seed: int
     # Whether Gibbs sampling knows temperatures.
     _gibbs_is_tempered = False
 
     def _seed(self) -> int:
-        return resolved_seed(self.random_state)
+        """Return the seed of every run: the given one, or that which ``fit`` took in its place.
+
+        Batches of one fitted quantifier must share their replicates to be comparable.
+        """
+        given = self.random_state
+        return (
+            self._fitted_seed if given is None or isinstance(given, np.random.Generator) else given
+        )
 
     def _infer(self, evidence: FloatArray) -> Inference:
         return self._infer_bags(evidence[None], [np.arange(len(evidence))])[0]
@@ -109,10 +117,15 @@ class BayesianMixin(Quantifier):
     def _learn(self, posteriors: FloatArray, codes: IntArray) -> None:
         super()._learn(posteriors, codes)
         self._fixed_prior = self._resolve_prior()
+        self._fitted_seed = resolved_seed(self.random_state)
+
+    def _state(self) -> dict[str, AnyArray]:
+        return {**super()._state(), "seed": np.array(str(self._seed()))}
 
     def _restore(self, state: Mapping[str, AnyArray]) -> None:
         super()._restore(state)
         self._fixed_prior = self._resolve_prior()
+        self._fitted_seed = resolved_seed(int(str(state["seed"])))
 
     def _inference(self, sample: MixtureSample, seed: int) -> Inference:
         views = {"population": sample.draws, "batch": sample.batch}
@@ -126,8 +139,22 @@ class BayesianMixin(Quantifier):
             unknown=None
             if unknown is None
             else Unknown(float(unknown.mean()), unknown, other_unknown),
+            replicate=sample.replicate,
             settings={"random_state": seed},
         )
+
+
+def seed_of_runs(random_state: Seed, fitted: int) -> int:
+    """Return the given seed, or what ``fit`` took in its place.
+
+    Examples
+    --------
+    >>> seed_of_runs(7, fitted=3), seed_of_runs(None, fitted=3)
+    (7, 3)
+    """
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return fitted
+    return resolved_seed(random_state)
 
 
 def resolved_seed(random_state: Seed) -> int:

@@ -1,0 +1,44 @@
+"""Which replicate of the references each draw comes from, so that draws can be paired."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from truemix._typing import IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Replicates:
+    """Where the draws of an estimate come from.
+
+    Replicate v of the references is the same for every batch of one fitted quantifier: if its
+    densities are off in one batch, they are off in the same way in another. So draws of two batches
+    depend on each other, but not given the replicate.
+
+    Attributes
+    ----------
+    number : ndarray of int of shape (draws,)
+        The replicate of each draw.
+    source : str
+        What the replicates are replicates of. Where it is the same, so are the replicates of the
+        same number.
+
+    Examples
+    --------
+    >>> May = Replicates(np.array([0, 0, 1, 1, 2]), "a quantifier")
+    >>> June = Replicates(np.array([1, 0, 1]), "a quantifier")
+    >>> [(now.tolist(), then.tolist()) for now, then in June.pairs(May)]
+    [([1], [0, 1]), ([0, 2], [2, 3])]
+    """
+
+    number: IntArray
+    source: str
+
+    def pairs(self, other: Replicates) -> list[tuple[IntArray, IntArray]]:
+        """Return for each common replicate the draws of this estimate and of the other."""
+        return [
+            (np.flatnonzero(self.number == each), np.flatnonzero(other.number == each))
+            for each in np.intersect1d(self.number, other.number)
+        ]
