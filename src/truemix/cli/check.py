@@ -115,6 +115,7 @@ def _content(
     prepared: Prepared, checks: dict[Any, ShiftCheck], by: str | None, level: float
 ) -> dict[str, Any]:
     from truemix._version import __version__
+    from truemix.cli._features import training_columns
     from truemix.report.plain import plain, plain_name
 
     groups = [
@@ -131,6 +132,7 @@ def _content(
             "name": prepared.target.name,
             "n_items": sum(group["n_items"] for group in groups),
         },
+        **training_columns(prepared.features),
         "by": by,
         "groups": groups,
     }

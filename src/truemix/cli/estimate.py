@@ -117,13 +117,16 @@ def quantify(
     """Return one estimate, or one for each group in the order of the groups."""
     from dataclasses import replace
 
+    from truemix.cli._features import training_columns
     from truemix.estimates import EstimateSet
+
+    columns = training_columns(prepared.features)
 
     def named(estimate: Estimate) -> Estimate:
         if classifier is None:
             return estimate
         # As it was asked for: the whole pipeline would be a page of its own.
-        settings = {**estimate.settings, "classifier": classifier}
+        settings = {**estimate.settings, "classifier": classifier, **columns}
         if isinstance(settings.get("quantifier"), dict):
             settings["quantifier"] = {**settings["quantifier"], "classifier": classifier}
         return replace(estimate, settings=settings)
