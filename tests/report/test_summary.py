@@ -65,7 +65,7 @@ def test_the_keys_are_those_that_were_agreed_and_the_numbers_those_of_the_estima
     assert [row["class"] for row in group["classes"]] == frame.index.tolist()
     for column, key in {"prevalence": "share", **{c: c for c in frame.columns[1:]}}.items():
         assert [row[key] for row in group["classes"]] == frame[column].tolist()
-    assert all(row["rose"] is None for row in group["classes"])
+    assert all(row["prob_increase"] is None for row in group["classes"])
 
 
 def test_a_point_estimate_has_no_interval_and_no_quantiles():
@@ -95,15 +95,27 @@ def test_three_classes_come_with_a_few_of_the_draws():
     np.testing.assert_allclose(shown, full.draws[::4], atol=1e-6)
 
 
-def test_rose_is_what_the_set_of_estimates_says():
+def test_the_probability_of_an_increase_is_what_the_set_of_estimates_says():
     estimates = EstimateSet({week: sampled([2.0, 3.0, 4.0], seed=week) for week in (1, 2, 3)})
     summary = summarize(estimates, by="week")
     assert summary["by"] == "week"
     assert summary["target"]["n_items"] == 600
-    rose = [row["rose"] for group in summary["groups"] for row in group["classes"]]
-    expected = estimates.frame()["rose"].tolist()
-    assert rose[:3] == [None] * 3
-    assert rose[3:] == expected[3:]
+    found = [row["prob_increase"] for group in summary["groups"] for row in group["classes"]]
+    expected = estimates.frame()["prob_increase"].tolist()
+    assert found[:3] == [None] * 3
+    assert found[3:] == expected[3:]
+
+
+@pytest.mark.parametrize(
+    "names", [("east", "north", "west"), ("store 1", "store 2", "store 3"), (3, 2, 1)]
+)
+def test_nothing_rises_between_groups_without_an_order(names):
+    estimates = EstimateSet({name: sampled([2.0, 3.0], seed=len(str(name))) for name in names})
+    summary = summarize(estimates)
+    assert summary["ordered"] is False
+    entries = [row for group in summary["groups"] for row in group["classes"]]
+    assert [row["prob_increase"] for row in entries] == [None] * 6
+    assert "prob_increase" not in estimates.frame()
 
 
 def test_many_groups_keep_the_shape_of_the_last_one_only():

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from truemix._group_order import in_order
 from truemix._typing import FloatArray
 from truemix._version import __version__
 from truemix.estimates import Estimate, EstimateSet
@@ -15,7 +16,7 @@ from truemix.estimates.comparison import rose_since
 from truemix.estimates.intervals import check_level
 from truemix.exceptions import InputError
 from truemix.report.notes import notes_of
-from truemix.report.plain import in_order, plain, plain_name
+from truemix.report.plain import plain, plain_name
 from truemix.report.words import change, group_name, headline, spread
 from truemix.validation import shown_list
 
@@ -93,12 +94,13 @@ def summarize(
     named = _named(estimates)
     last = named[-1][1]
     many = sum(len(estimate.classes) for _, estimate in named) > _MOST_QUANTILES
+    grouped = isinstance(estimates, EstimateSet)
+    ordered = grouped and in_order(name for name, _ in named)
     groups = []
     for number, (name, estimate) in enumerate(named):
-        before = named[number - 1][1] if number else None
+        before = named[number - 1][1] if number and ordered else None
         shape = estimate is last or not many
         groups.append(_group(name, estimate, before, level, quantiles=shape))
-    ordered = in_order([group["group"] for group in groups])
     sentences = _sentences(groups, by, ordered)
     return {
         "truemix": __version__,
@@ -182,7 +184,7 @@ def _classes(estimate: Estimate, before: Estimate | None, level: float) -> list[
     missing = [None] * len(estimate.classes)
     bounds = None if estimate.draws is None else estimate.interval(level).tolist()
     lower, upper = zip(*bounds, strict=True) if bounds is not None else (missing, missing)
-    rose = None if before is None else rose_since(estimate, before)
+    increase = None if before is None else rose_since(estimate, before)
     columns = {
         "class": [plain_name(label) for label in estimate.classes.tolist()],
         "share": estimate.prevalence.tolist(),
@@ -190,7 +192,7 @@ def _classes(estimate: Estimate, before: Estimate | None, level: float) -> list[
         "upper": upper,
         "counted": estimate.counted.tolist(),
         "reference": estimate.train_prevalence.tolist(),
-        "rose": missing if rose is None else rose.tolist(),
+        "prob_increase": missing if increase is None else increase.tolist(),
     }
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 

@@ -53,18 +53,18 @@ def change(now: Sequence[dict[str, Any]], before: Sequence[dict[str, Any]], name
     Examples
     --------
     >>> old = [{"class": "a", "share": 0.3}, {"class": "b", "share": 0.7}]
-    >>> new = [{"class": "a", "share": 0.2, "rose": 0.01, "lower": 0.18, "upper": 0.22},
-    ...        {"class": "b", "share": 0.8, "rose": 0.99, "lower": 0.78, "upper": 0.82}]
+    >>> new = [{"class": "a", "share": 0.2, "prob_increase": 0.01, "lower": 0.18, "upper": 0.22},
+    ...        {"class": "b", "share": 0.8, "prob_increase": 0.99, "lower": 0.78, "upper": 0.82}]
     >>> change(new, old, "week 7")
     'Since week 7, b has risen from 70 % to 80 % (99.0 % sure).'
     """
     moved = [(entry, entry["share"] - old["share"]) for entry, old in zip(now, before, strict=True)]
     if len(now) == 2:
         moved = [pair for pair in moved if pair[0] is subject(now)]
-    if any(entry.get("rose") is None for entry, _ in moved):
+    if any(entry.get("prob_increase") is None for entry, _ in moved):
         return _largest_step(moved, name, alone=len(now) == 2)
     # The probability is about the source, the step about these items: they may disagree a little.
-    agreeing = [pair for pair in moved if (pair[1] > 0) == (pair[0]["rose"] > 0.5)]
+    agreeing = [pair for pair in moved if (pair[1] > 0) == (pair[0]["prob_increase"] > 0.5)]
     which = f"The share of {_name(moved[0][0])} has not" if len(now) == 2 else "No share has"
     lead = f"{which} surely changed since {name}"
     if not agreeing:
@@ -154,7 +154,7 @@ def _share(entry: dict[str, Any]) -> float:
 
 def _sureness(entry: dict[str, Any]) -> float:
     """Return the probability of the likelier direction of a change."""
-    return max(float(entry["rose"]), 1.0 - float(entry["rose"]))
+    return max(float(entry["prob_increase"]), 1.0 - float(entry["prob_increase"]))
 
 
 def _name(entry: dict[str, Any]) -> str:
