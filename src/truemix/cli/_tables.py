@@ -171,6 +171,7 @@ def weight_cells(content: dict[str, Any]) -> Cells:
 def check_cells(content: dict[str, Any]) -> Cells:
     """Return what a check of label shift says of one target."""
     (group,) = content["groups"]
+    level = content["significance"]
     header = ["class", "estimate", "without unusual", "beside unknown", "deviation"]
     rows = [
         [
@@ -178,7 +179,7 @@ def check_cells(content: dict[str, Any]) -> Cells:
             percent(each["estimate"]),
             percent(each["without_unusual"]),
             percent(each["with_unknown"]),
-            f"{changed['statistic']:+.1f}{' *' if changed['adjusted'] <= group['level'] else '  '}",
+            f"{changed['statistic']:+.1f}{' *' if changed['adjusted'] <= level else '  '}",
         ]
         for each, changed in zip(group["estimates"], group["classes"], strict=True)
     ]
@@ -188,7 +189,7 @@ def check_cells(content: dict[str, Any]) -> Cells:
         "chance",
         group["explanation"],
     ]
-    return Cells(f"Label shift: {_verdict(group)}", header, [*rows, unknown], below)
+    return Cells(f"Label shift: {_verdict(content)}", header, [*rows, unknown], below)
 
 
 def group_check_cells(content: dict[str, Any], most_explained: int) -> Cells:
@@ -217,8 +218,9 @@ def group_check_cells(content: dict[str, Any], most_explained: int) -> Cells:
     return Cells(f"Label shift: {_verdict(content)}", header, rows, below)
 
 
-def _verdict(found: dict[str, Any]) -> str:
-    return f"{'passed' if found['passed'] else 'failed'} at level {found['level']:g}"
+def _verdict(content: dict[str, Any]) -> str:
+    verdict = "passed" if content["passed"] else "failed"
+    return f"{verdict} at significance level {content['significance']:g}"
 
 
 def _adjusted(group: dict[str, Any]) -> float:
