@@ -1,4 +1,4 @@
-"""How loops are compiled: the only place that knows numba's options.
+"""How loops are compiled: the options of numba that all of them share.
 
 Every compiled function is put into its compiled callers as a whole. Were it left to the compiler, a
 function could exist twice, alone and inside a caller, rounded differently where sums may be

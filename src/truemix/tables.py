@@ -11,6 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 
+from truemix._group_order import sorted_groups
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
 from truemix.validation import check_labels, check_posteriors, is_missing, shown_list
@@ -123,7 +124,7 @@ def _in_class_order(X: Any, names: list[Any], classes: AnyArray, name: str) -> A
 
 
 def groups_of(groups: Any, n_rows: int) -> tuple[list[Any], list[IntArray]]:
-    """Return the sorted distinct groups and the rows of each."""
+    """Return the distinct groups, sorted as people would, and the rows of each."""
     series = nw.from_native(groups, series_only=True, pass_through=True)
     values = series.to_list() if isinstance(series, nw.Series) else np.asarray(groups).tolist()
     if not isinstance(values, list) or np.ndim(groups) != 1:
@@ -140,8 +141,5 @@ def groups_of(groups: Any, n_rows: int) -> tuple[list[Any], list[IntArray]]:
                 "remove such rows."
             )
         rows.setdefault(group, []).append(i)
-    try:
-        keys = sorted(rows)
-    except TypeError:
-        keys = sorted(rows, key=str)
+    keys = sorted_groups(rows)
     return keys, [np.array(rows[key], dtype=np.intp) for key in keys]

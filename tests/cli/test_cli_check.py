@@ -48,7 +48,7 @@ def bad(tmp_path):
 def test_a_target_that_fits_passes(good, quantifier, capsys):
     done = run(capsys, "check", *good, "--label", "label", *KERNEL, "--seed", "2")
     assert done.code == 0
-    assert done.out.startswith("Label shift: passed at level 0.05\nclass")
+    assert done.out.startswith("Label shift: passed at significance level 0.05\nclass")
     assert "Nothing speaks against these 300 items" in done.out
     as_json = run(
         capsys, "check", *good, "--label", "label", *KERNEL, "--seed", "2", "--format", "json"
@@ -56,6 +56,24 @@ def test_a_target_that_fits_passes(good, quantifier, capsys):
     expected = label_shift(quantifier, weeks(300)[CLASSES], random_state=2)
     assert as_json["groups"][0]["p_value"] == expected.p_value
     assert as_json["passed"] is True
+
+
+def test_significance_is_how_often_the_check_may_fail_by_chance(good, capsys):
+    options = ("--label", "label", *KERNEL, "--seed", "2", "--format", "json")
+    p_value = run(capsys, "check", *good, *options).json["groups"][0]["p_value"]
+    for significance, passes in ((p_value / 2, True), (p_value, False)):
+        done = run(capsys, "check", *good, *options, "--significance", significance)
+        assert done.json["significance"] == significance
+        assert done.json["groups"][0]["significance"] == significance
+        assert done.json["passed"] is passes
+        assert done.code == (0 if passes else 3)
+
+
+def test_level_is_the_coverage_of_intervals_and_not_an_option_of_the_check(good, capsys):
+    done = run(capsys, "check", *good, "--label", "label", "--level", "0.05")
+    assert done.code == 2
+    assert "--significance" in done.err
+    assert "--level" not in run(capsys, "check", "--help").out
 
 
 def test_a_target_that_does_not_fit_has_exit_code_3(bad, capsys):
@@ -150,6 +168,9 @@ def test_a_classifier_is_cross_fitted_for_the_check(tmp_path, capsys):
 
 
 def test_wrong_options_are_one_sentence(good, capsys):
-    assert "level" in fails(capsys, "check", *good, "--label", "label", "--level", "2")
+    assert fails(capsys, "check", *good, "--label", "label", "--significance", "2") == (
+        "The 'significance' parameter must be a number between 0 and 1, both excluded. Got 2.0 "
+        "instead."
+    )
     sentence = fails(capsys, "estimate", *good, "--label", "label", "--method", "emq", "--unknown")
     assert "The method emq has no unknown" in sentence

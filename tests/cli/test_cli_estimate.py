@@ -107,13 +107,49 @@ def test_groups_are_sorted_as_people_do_and_tell_what_rose(tmp_path, capsys):
     quantifier = BayesianKDEy(bandwidth=0.3, shrinkage=0.5, draws=200, random_state=0)
     P, Q = reference_frame(), target_frame()
     quantifier.fit(P[CLASSES], P["label"])
-    # The library sorts text as text, so numbers tell it the order here.
-    numbers = Q["week"].str.removeprefix("week ").astype(int)
-    frame = quantifier.quantify_by(Q[CLASSES], numbers).frame()
+    frame = quantifier.quantify_by(Q[CLASSES], Q["week"]).frame()
     found = pd.DataFrame([each for group in groups for each in group["classes"]])
     np.testing.assert_array_equal(found["share"], frame["prevalence"])
-    np.testing.assert_array_equal(found["rose"].astype(float), frame["rose"])
-    assert found["rose"].isna().sum() == 3
+    np.testing.assert_array_equal(found["prob_increase"].astype(float), frame["prob_increase"])
+    assert found["prob_increase"].isna().sum() == 3
+
+
+def test_groups_without_an_order_have_no_probability_of_an_increase(tmp_path, capsys):
+    target = target_frame()
+    target["week"] = target["week"].str.replace("week", "region")
+    files = written(tmp_path, target=target)
+    command = ["estimate", *files, "--label", "label", "--by", "week", *FAST]
+    table = run(capsys, *command).out
+    assert "rose" not in table
+    flat = rows(run(capsys, *command, "--format", "csv").out)
+    assert "prob_increase" not in flat[0]
+    summary = run(capsys, *command, "--format", "json").json
+    assert summary["ordered"] is False
+    found = [each["prob_increase"] for group in summary["groups"] for each in group["classes"]]
+    assert found == [None] * 30
+
+
+def test_without_groups_there_is_no_probability_of_an_increase(tmp_path, capsys):
+    command = ["estimate", *written(tmp_path), "--label", "label", *FAST, "--format", "csv"]
+    assert "prob_increase" not in rows(run(capsys, *command).out)[0]
+
+
+def test_months_are_sorted_as_in_the_calendar_and_rise_since_the_month_before(tmp_path, capsys):
+    months = ["Apr", "Aug", "Feb", "Jan"]
+    target = target_frame(120)
+    target["month"] = [months[i % 4] for i in range(120)]
+    files = written(tmp_path, target=target)
+    command = ["estimate", *files, "--label", "label", "--by", "month", *FAST]
+    groups = run(capsys, *command, "--format", "json").json["groups"]
+    assert [group["group"] for group in groups] == ["Jan", "Feb", "Apr", "Aug"]
+    first, *later = [[each["prob_increase"] for each in group["classes"]] for group in groups]
+    assert first == [None] * 3
+    # The library has the same order, and so the same months before.
+    P = reference_frame()
+    quantifier = BayesianKDEy(bandwidth=0.3, shrinkage=0.5, draws=200, random_state=0)
+    found = quantifier.fit(P[CLASSES], P["label"]).quantify_by(target[CLASSES], target["month"])
+    assert list(found) == ["Jan", "Feb", "Apr", "Aug"]
+    assert np.ravel(later).tolist() == found.frame()["prob_increase"].tolist()[3:]
 
 
 def test_a_group_of_one_item_has_a_wide_interval(tmp_path, capsys):

@@ -194,15 +194,15 @@ def test_the_frame_of_a_set_says_what_rose():
     table = EstimateSet(groups).frame()
     assert table.columns.tolist() == [
         *("group", "class", "prevalence", "lower", "upper"),
-        *("counted", "reference", "n_items", "rose"),
+        *("counted", "reference", "n_items", "prob_increase"),
     ]
-    rose = table.pivot_table(index="group", columns="class", values="rose", dropna=False)
+    rose = table.pivot_table(index="group", columns="class", values="prob_increase", dropna=False)
     assert rose.loc["w1"].isna().all()
     assert rose.loc["w2"].tolist() == [1.0, 0.0]
     assert 0.2 < rose.loc["w3", "class 0"] < 0.8
     narrower = EstimateSet(groups).frame(level=0.5)
     assert (narrower["upper"] - narrower["lower"] < table["upper"] - table["lower"]).all()
     points = EstimateSet({"w1": estimate(), "w2": estimate()}).frame()
-    assert "rose" not in points
+    assert "prob_increase" not in points
     batch_only = {g: replace(e, other_draws=None) for g, e in groups.items()}
-    assert EstimateSet(batch_only).frame()["rose"].isna().all()
+    assert EstimateSet(batch_only).frame()["prob_increase"].isna().all()

@@ -21,7 +21,7 @@ def entry(share, half_width=0.05, counted=None, reference=0.5):
         "upper": min(1.0, share + half_width),
         "counted": share if counted is None else counted,
         "reference": reference,
-        "rose": None,
+        "prob_increase": None,
     }
 
 

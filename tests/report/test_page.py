@@ -85,6 +85,9 @@ def pages():
         "nasty": summarize(nasty(), target="<i>t</i>.csv", reference="<i>r</i>.csv"),
         "weeks": summarize(EstimateSet(weeks), by="week"),
         "nasty weeks": summarize(
+            EstimateSet({f"<i>&amp;</i> week {i}": nasty(seed=i) for i in range(3)}), by="<u>by</u>"
+        ),
+        "nasty regions": summarize(
             EstimateSet({f"{SCRIPT}{i}": nasty(seed=i) for i in range(3)}), by="<u>by</u>"
         ),
         "regions": summarize(EstimateSet(regions), by="region"),
@@ -235,7 +238,7 @@ def test_the_numbers_behind_the_panels_are_those_of_the_groups():
             assert row[:3] == [group["group"], "200", f"{100 * entry['share']:.1f} %"]
             assert row[3] == f"{100 * entry['lower']:.1f} {DASH} {100 * entry['upper']:.1f} %"
             assert row[4] == f"{100 * entry['counted']:.1f} %"
-            assert row[5] == chance_that_it_rose(entry["rose"])
+            assert row[5] == chance_that_it_rose(entry["prob_increase"])
 
 
 def chance_that_it_rose(probability):

@@ -8,8 +8,11 @@ import truemix
 from estimate_support import estimate, sampled
 from support import posteriors
 from truemix import Estimate, EstimateSet, InputError
+from truemix.estimates.checks import RecordedCheck
+from truemix.report.page import render_page
 from truemix.report.summary import LEVELS, summarize
 
+NOT_CHECKED = "Assumed, not checked: items of a class look as they did in the reference."
 KEYS = [
     "truemix",
     "method",
@@ -65,7 +68,7 @@ def test_the_keys_are_those_that_were_agreed_and_the_numbers_those_of_the_estima
     assert [row["class"] for row in group["classes"]] == frame.index.tolist()
     for column, key in {"prevalence": "share", **{c: c for c in frame.columns[1:]}}.items():
         assert [row[key] for row in group["classes"]] == frame[column].tolist()
-    assert all(row["rose"] is None for row in group["classes"])
+    assert all(row["prob_increase"] is None for row in group["classes"])
 
 
 def test_a_point_estimate_has_no_interval_and_no_quantiles():
@@ -95,15 +98,27 @@ def test_three_classes_come_with_a_few_of_the_draws():
     np.testing.assert_allclose(shown, full.draws[::4], atol=1e-6)
 
 
-def test_rose_is_what_the_set_of_estimates_says():
+def test_the_probability_of_an_increase_is_what_the_set_of_estimates_says():
     estimates = EstimateSet({week: sampled([2.0, 3.0, 4.0], seed=week) for week in (1, 2, 3)})
     summary = summarize(estimates, by="week")
     assert summary["by"] == "week"
     assert summary["target"]["n_items"] == 600
-    rose = [row["rose"] for group in summary["groups"] for row in group["classes"]]
-    expected = estimates.frame()["rose"].tolist()
-    assert rose[:3] == [None] * 3
-    assert rose[3:] == expected[3:]
+    found = [row["prob_increase"] for group in summary["groups"] for row in group["classes"]]
+    expected = estimates.frame()["prob_increase"].tolist()
+    assert found[:3] == [None] * 3
+    assert found[3:] == expected[3:]
+
+
+@pytest.mark.parametrize(
+    "names", [("east", "north", "west"), ("store 1", "store 2", "store 3"), (3, 2, 1)]
+)
+def test_nothing_rises_between_groups_without_an_order(names):
+    estimates = EstimateSet({name: sampled([2.0, 3.0], seed=len(str(name))) for name in names})
+    summary = summarize(estimates)
+    assert summary["ordered"] is False
+    entries = [row for group in summary["groups"] for row in group["classes"]]
+    assert [row["prob_increase"] for row in entries] == [None] * 6
+    assert "prob_increase" not in estimates.frame()
 
 
 def test_many_groups_keep_the_shape_of_the_last_one_only():
@@ -151,11 +166,98 @@ def test_a_level_that_is_none_is_an_error():
 # --- the headline -----------------------------------------------------------------------------
 
 
+def checked(passed):
+    """Return the checks of an estimate that was checked."""
+    return {"label_shift": RecordedCheck({"passed": passed, "explanation": "As was found."})}
+
+
 def test_the_headline_of_two_classes_is_that_of_the_issue():
-    assert summarize(two())["headline"] == (
+    assert summarize(two(checks=checked(True)))["headline"] == (
         "About 31 % spam, between 28 % and 34 % with 95 % probability; "
         "the classifier alone would have said 22 %."
     )
+
+
+def test_without_a_check_the_headline_says_what_is_assumed():
+    sentences = summarize(two())["sentences"]
+    assert sentences[0].startswith("About 31 % spam, between 28 % and 34 % with 95 % probability;")
+    assert sentences[1:] == [NOT_CHECKED]
+    regions = summarize(EstimateSet({"east": two(), "west": two()}))
+    assert regions["sentences"][1:] == [NOT_CHECKED]
+
+
+def test_a_failed_check_comes_first_and_no_probability_is_promised():
+    sentences = summarize(two(checks=checked(False)))["sentences"]
+    assert sentences == [
+        "This batch does not look like a mix of the reference classes.",
+        "The estimate holds only if it were one: about 31 % spam (95 % interval 28 % to 34 %); the "
+        "classifier alone would have said 22 %.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "diagnostics",
+    [
+        {"failed": ["R-hat is 1.2."]},
+        {"converged": False, "iterations": 9, "gap": 0.1},
+        {"notes": ["The confusion matrix is singular."]},
+    ],
+)
+def test_a_failed_diagnostic_comes_first_and_no_probability_is_promised(diagnostics):
+    found = two(diagnostics=diagnostics, checks=checked(True))
+    assert summarize(found)["sentences"] == [
+        "A diagnostic failed, so do not rely on these numbers.",
+        "About 31 % spam (95 % interval 28 % to 34 %); the classifier alone would have said 22 %.",
+    ]
+    both = summarize(two(diagnostics=diagnostics, checks=checked(False)))["sentences"]
+    assert [sentence.split()[0] for sentence in both] == ["This", "A", "The"]
+    assert "probability" not in " ".join(both)
+
+
+@pytest.mark.parametrize(("before", "now"), [(True, False), (False, True), (False, False)])
+def test_nothing_is_sure_about_a_change_if_a_check_failed(before, now):
+    weeks = {1: two(0.2, checks=checked(before)), 2: two(0.4, checks=checked(now))}
+    headline = summarize(EstimateSet(weeks), by="week")["headline"]
+    odd = "For week 2, the last of 2: this batch does not look like a mix"
+    assert headline.startswith("For week 2, the last of 2: about 40 % spam" if now else odd)
+    assert "sure" not in headline
+    assert headline.endswith(
+        "What has changed since week 1 cannot be said: a check of one of the two failed."
+    )
+    fine = {week: two(0.2 * week, checks=checked(True)) for week in (1, 2)}
+    assert "% sure)." in summarize(EstimateSet(fine), by="week")["headline"]
+
+
+def test_of_groups_without_an_order_those_that_do_not_fit_are_counted_first():
+    failing = {"failed": ["R-hat is 1.2."]}
+    groups = {
+        "east": two(0.1, checks=checked(False)),
+        "south": two(0.2, checks=checked(True), diagnostics=failing),
+        "west": two(0.4, checks=checked(False)),
+    }
+    assert summarize(EstimateSet(groups), by="region")["sentences"] == [
+        "2 of 3 groups do not look like a mix of the reference classes.",
+        "For 1 of 3 groups a diagnostic failed.",
+        "Across 3 groups, spam lies between 10 % (region east) and 40 % (region west).",
+    ]
+
+
+def test_a_method_that_only_counts_promises_nothing():
+    for inner, says in {
+        "CC": "these are the classifier's own counts, not corrected.",
+        "PCC": "PCC does not correct for a mix that differs from the reference.",
+    }.items():
+        settings = {"quantifier": {"method": inner}}
+        found = summarize(two(method="Bootstrap", settings=settings))
+        assert found["headline"].startswith("About 31 % spam (95 % interval 28 % to 34 %);")
+        assert found["headline"].endswith(says)
+        assert "That the mix has not changed" in render_page(found)
+
+
+def test_a_bootstrap_says_of_what():
+    P, y = posteriors(60, 3, seed=0)
+    found = truemix.Bootstrap(truemix.PCC(), draws=20, random_state=0).fit(P, y).quantify(P)
+    assert found.settings["quantifier"]["method"] == "PCC"
 
 
 @pytest.mark.parametrize(
@@ -177,7 +279,7 @@ def test_the_headline_says_what_is_known_and_no_more(changes, starts):
 
 
 def test_a_count_that_agrees_is_said_to_agree():
-    assert summarize(two(counted=0.312))["headline"].endswith("would have said the same.")
+    assert summarize(two(counted=0.312))["sentences"][0].endswith("would have said the same.")
 
 
 def test_of_many_classes_the_largest_is_named_and_the_one_whose_count_is_furthest_off():
@@ -229,7 +331,7 @@ def test_groups_without_an_order_are_compared_not_followed():
     groups = {"west": two(0.4), "east": two(0.1), "south": two(0.2)}
     summary = summarize(EstimateSet(groups), by="region")
     assert not summary["ordered"]
-    assert summary["headline"] == (
+    assert summary["sentences"][0] == (
         "Across 3 groups, spam lies between 10 % (region east) and 40 % (region west)."
     )
 

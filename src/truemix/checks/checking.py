@@ -114,7 +114,7 @@ def label_shift_by(
     >>> months = ["May"] * 100 + ["June"] * 100
     >>> checks = label_shift_by(quantifier, P[200:400], months, random_state=0)
     >>> {month: check.passed for month, check in checks.items()}
-    {'June': True, 'May': True}
+    {'May': True, 'June': True}
     """
     scored = check_can_be_checked(quantifier)._score(X)
     keys, members = groups_of(groups, scored.shape[1])

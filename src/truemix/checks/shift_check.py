@@ -175,7 +175,7 @@ class ShiftCheck:
         few unusual ones cannot be told from the extremes that chance brings: ``items()`` shows
         them first all the same.
         """
-        return discoveries(self.item_p_values, check_level(fdr))
+        return discoveries(self.item_p_values, check_level(fdr, "fdr"))
 
     def items(self, fdr: float = FDR) -> pd.DataFrame:
         """Return one row per item, the most unusual first.
@@ -210,7 +210,7 @@ class ShiftCheck:
             "passed": self.passed,
             "p_value": self.p_value,
             "adjusted_p_value": self.adjusted_p_value,
-            "level": self.level,
+            "significance": self.level,
             "statistic": self.statistic,
             "scores": dict(self.scores),
             "explanation": self.explanation,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import datetime
 import math
-import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from truemix._group_order import sorted_groups
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.cli._formats import Table
 from truemix.exceptions import InputError
-
-_DIGITS = re.compile(r"(\d{1,18})")
 
 
 class Rows:
@@ -204,46 +201,18 @@ class Groups:
 
 
 def groups_of(codes: Codes) -> Groups:
-    """Return groups sorted as people would: numbers and dates as such, also inside of text."""
+    """Return groups sorted as people would: numbers, dates and months as such, also as text."""
     values = codes.values
-    read, key = _reading_of(values)
-    order = sorted(range(len(values)), key=lambda i: key(values[i]))
-    ranks = np.empty(len(order), dtype=np.intp)
-    ranks[order] = np.arange(len(order))
-    return Groups([read(values[i]) for i in order], ranks[codes.array()])
-
-
-def _reading_of(values: list[Any]) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-    """Return how to show values and how to sort them."""
-    if not all(isinstance(value, str) for value in values):
-        return _shown, lambda value: value
-    if all(_is_whole(text) for text in values):
-        return int, int
-    decimals = {len(text.partition(".")[2]) for text in values}
-    try:
-        # 1.9 and 1.10 are versions, 1.90 and 1.10 are numbers.
-        numeric = all(math.isfinite(float(text)) for text in values) and (
-            len(decimals) == 1 or all(repr(float(text)) == text for text in values)
-        )
-    except ValueError:
-        numeric = False
-    return str, float if numeric else natural_key
+    order = sorted_groups(values)
+    rank = {value: place for place, value in enumerate(order)}
+    ranks = np.array([rank[value] for value in values], dtype=np.intp)
+    # Numbers in CSV files come as text.
+    whole = all(isinstance(value, str) and _is_whole(value) for value in values)
+    return Groups([int(value) if whole else _shown(value) for value in order], ranks[codes.array()])
 
 
 def _shown(value: Any) -> Any:
     return value if isinstance(value, str | bool | int | float | datetime.date) else str(value)
-
-
-def natural_key(text: str) -> tuple[Any, ...]:
-    """Return what sorts text with the numbers in it as numbers.
-
-    Examples
-    --------
-    >>> sorted(["week 10", "week 9"], key=natural_key)
-    ['week 9', 'week 10']
-    """
-    parts = _DIGITS.split(text)
-    return tuple(int(part) if i % 2 else part for i, part in enumerate(parts)), text
 
 
 def as_text(column: pa.Array) -> pa.Array:

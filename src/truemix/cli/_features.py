@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,10 +28,13 @@ class Features:
         The type of each column; text is read as that type.
     reference : str
         Name of the file that decided it.
+    left_out : dict
+        Columns that no classifier is trained on, because they look like keys: name → reason.
     """
 
     types: dict[str, pa.DataType]
     reference: str
+    left_out: dict[str, str] = field(default_factory=dict)
 
     @property
     def numeric(self) -> list[str]:
@@ -49,9 +52,9 @@ class Features:
 
         columns: dict[str, object] = {}
         for name in self.numeric:
-            columns[name] = self._numbers(_column(batch, name), name, table, start)
+            columns[name] = self._numbers(column_of(batch, name), name, table, start)
         for name in self.categorical:
-            columns[name] = as_text(_column(batch, name)).to_numpy(zero_copy_only=False)
+            columns[name] = as_text(column_of(batch, name)).to_numpy(zero_copy_only=False)
         frame = pd.DataFrame(columns)
         # One kind of text, whichever library's default it is.
         return frame.astype(dict.fromkeys(self.categorical, object))
@@ -94,12 +97,20 @@ def features_of(whole: pa.Table, table: Table) -> Features:
     return Features(types, table.name)
 
 
+def training_columns(features: Features | None) -> dict[str, Any]:
+    """Return for the output which columns a classifier was trained on, and which were left out."""
+    if features is None:
+        return {"features": None, "left_out": None}
+    return {"features": list(features.types), "left_out": features.left_out}
+
+
 def is_date(kind: pa.DataType) -> bool:
     """Tell whether a column holds dates, with or without the time of the day."""
     return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind))
 
 
-def _column(batch: pa.RecordBatch | pa.Table, name: str) -> pa.Array:
+def column_of(batch: pa.RecordBatch | pa.Table, name: str) -> pa.Array:
+    """Return a column in one piece, without the dictionary that it may be written with."""
     column = batch.column(name)
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()

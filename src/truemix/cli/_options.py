@@ -65,8 +65,8 @@ Classifier = Annotated[
     typer.Option(
         metavar="NAME",
         show_default=False,
-        help=f"Train this on feature columns: {', '.join(CLASSIFIERS)}; parameters go behind a "
-        "colon, as in logistic:C=0.1.",
+        help=f"Train this on all other columns that are no keys (ids, texts, times that differ row "
+        f"by row): {', '.join(CLASSIFIERS)}; parameters go behind a colon, as in logistic:C=0.1.",
     ),
 ]
 

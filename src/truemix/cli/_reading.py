@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from truemix._typing import FloatArray
 from truemix.cli._columns import Codes, Groups, Labels, Rows, groups_of, labels_of, numbers
 from truemix.cli._features import Features, features_of
 from truemix.cli._formats import NpzTable, Table, floats, texts
+from truemix.cli._keys import about_keys, keys_among
 from truemix.cli._progress import Progress, Update
 from truemix.cli._text import DELIMITERS, TextTable
 from truemix.exceptions import InputError
@@ -112,18 +113,23 @@ def _hint(table: Table, label: str, labels: Labels) -> str:
     return "If these are features, add --classifier."
 
 
-def read_features(table: Table, label: str | None, by: str | None) -> Reference:
-    """Return labels, and as features all other columns that hold anything."""
+def read_features(table: Table, label: str | None, by: str | None, progress: Progress) -> Reference:
+    """Return labels, and as features all other columns that hold anything and are no keys."""
     label, labels = _read_labels(table, label)
     columns = [name for name in table.columns if name not in {label, by}]
     whole = table.whole(columns)
     filled = [name for name in columns if whole.column(name).null_count < len(whole)]
-    if not filled:
+    keys = keys_among(whole.select(filled))
+    used = [name for name in filled if name not in keys]
+    if not used:
+        found = f" and columns that look like keys ({shown_list(list(keys))})" if keys else ""
         raise InputError(
-            f"{table.name} has no feature columns beside the label; expected at least one to train "
-            "a classifier on."
+            f"{table.name} has no feature columns beside the label{found}; expected at least one "
+            "to train a classifier on."
         )
-    features = features_of(whole.select(filled), table)
+    if keys:
+        progress.note(about_keys(keys, table.name))
+    features = replace(features_of(whole.select(used), table), left_out=keys)
     return Reference(table.name, labels, features.frame(whole, table, 0), features)
 
 
@@ -180,7 +186,7 @@ def read_target_features(
     frames: list[pd.DataFrame] = []
     for batch in target.batches(features.types):
         frames.append(features.frame(batch, table, sum(map(len, frames))))
-    used = {*features.types, *beside.names}
+    used = {*features.types, *features.left_out, *beside.names}
     note_unused(table, [name for name in table.columns if name not in used], progress)
     return target.with_items(pd.concat(frames, ignore_index=True))
 

@@ -33,8 +33,6 @@ def is_saved(source: Source) -> bool:
 
 def load_saved(source: Source, options: MethodOptions, classifier: str | None) -> Quantifier:
     """Return a saved quantifier with the parameters that the user changes."""
-    from sklearn.base import clone
-
     from truemix.persistence import load
 
     quantifier = load(source.path)
@@ -43,7 +41,7 @@ def load_saved(source: Source, options: MethodOptions, classifier: str | None) -
         changes["random_state"] = options.random_state
     if not changes:
         return quantifier
-    changed: Quantifier = clone(quantifier).set_params(**changes)
+    changed = type(quantifier)(**{**quantifier.get_params(deep=False), **changes})
     # As if it had been saved with these parameters: what follows from them is made again.
     changed._restore(quantifier._state())
     return changed

@@ -98,7 +98,7 @@ def summary_cells(summary: dict[str, Any]) -> Cells:
     by, bounds = summary["by"], summary["interval"] is not None
     columns = ["class", "estimate", "interval", "counted", "reference"]
     if by is not None:
-        columns = ["group", *columns, "rose", "items"]
+        columns = ["group", *columns, *(["rose"] if summary["ordered"] else []), "items"]
     if not bounds:
         columns = [name for name in columns if name not in {"interval", "rose"}]
     title = f"{summary['method']}: the mix of {items(summary['target']['n_items'])}"
@@ -111,7 +111,7 @@ def summary_cells(summary: dict[str, Any]) -> Cells:
     if by is not None:
         header[0] = shown_name(by)
         title += f" by {header[0]}"
-        if bounds and len(summary["groups"]) > 1:
+        if "rose" in columns and len(summary["groups"]) > 1:
             below.append("rose: probability that the share is larger than in the group before")
     if by is None:
         below += _about_checks(summary["groups"][0])
@@ -129,6 +129,7 @@ def _summary_rows(summary: dict[str, Any]) -> list[dict[str, str]]:
     rows = []
     for group, each in classes_by_group(summary):
         shift = group["checks"].get("label_shift")
+        increase = each["prob_increase"]
         rows.append(
             {
                 "group": shown_name(group["group"]),
@@ -136,7 +137,7 @@ def _summary_rows(summary: dict[str, Any]) -> list[dict[str, str]]:
                 "estimate": percent(each["share"]),
                 "counted": percent(each["counted"]),
                 "reference": percent(each["reference"]),
-                "rose": "" if each["rose"] is None else chance(each["rose"]),
+                "rose": "" if increase is None else chance(increase),
                 "items": f"{group['n_items']:,}",
                 "unknown": "" if group["unknown"] is None else percent(group["unknown"]["share"]),
                 "fits": "" if shift is None else "yes" if shift["passed"] else "no",
@@ -170,6 +171,7 @@ def weight_cells(content: dict[str, Any]) -> Cells:
 def check_cells(content: dict[str, Any]) -> Cells:
     """Return what a check of label shift says of one target."""
     (group,) = content["groups"]
+    level = content["significance"]
     header = ["class", "estimate", "without unusual", "beside unknown", "deviation"]
     rows = [
         [
@@ -177,7 +179,7 @@ def check_cells(content: dict[str, Any]) -> Cells:
             percent(each["estimate"]),
             percent(each["without_unusual"]),
             percent(each["with_unknown"]),
-            f"{changed['statistic']:+.1f}{' *' if changed['adjusted'] <= group['level'] else '  '}",
+            f"{changed['statistic']:+.1f}{' *' if changed['adjusted'] <= level else '  '}",
         ]
         for each, changed in zip(group["estimates"], group["classes"], strict=True)
     ]
@@ -187,7 +189,7 @@ def check_cells(content: dict[str, Any]) -> Cells:
         "chance",
         group["explanation"],
     ]
-    return Cells(f"Label shift: {_verdict(group)}", header, [*rows, unknown], below)
+    return Cells(f"Label shift: {_verdict(content)}", header, [*rows, unknown], below)
 
 
 def group_check_cells(content: dict[str, Any], most_explained: int) -> Cells:
@@ -216,8 +218,9 @@ def group_check_cells(content: dict[str, Any], most_explained: int) -> Cells:
     return Cells(f"Label shift: {_verdict(content)}", header, rows, below)
 
 
-def _verdict(found: dict[str, Any]) -> str:
-    return f"{'passed' if found['passed'] else 'failed'} at level {found['level']:g}"
+def _verdict(content: dict[str, Any]) -> str:
+    verdict = "passed" if content["passed"] else "failed"
+    return f"{verdict} at significance level {content['significance']:g}"
 
 
 def _adjusted(group: dict[str, Any]) -> float:

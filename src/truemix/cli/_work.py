@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from truemix._typing import FloatArray
 from truemix.cli._classifiers import classifier_choice, few_threads, pipeline
+from truemix.cli._features import Features
 from truemix.cli._formats import Table, free_read_memory, open_table
 from truemix.cli._methods import MethodOptions, prior_of, quantifier_of
 from truemix.cli._progress import Progress, Update
@@ -76,6 +77,11 @@ class Prepared:
     n_reference: int | None
     training: tuple[Any, Reference] | None = None
 
+    @property
+    def features(self) -> Features | None:
+        """The columns that a classifier was trained on; None if posteriors were given."""
+        return None if self.training is None else self.training[1].features
+
     def scoring(self) -> AbstractContextManager[None]:
         """Return a context in which a classifier may score the target."""
         return nullcontext() if self.training is None else few_threads(len(self.target.X))
@@ -126,7 +132,7 @@ def prepare(inputs: Inputs, options: MethodOptions, say: Progress) -> Prepared:
 def read_labelled(table: Table, inputs: Inputs, say: Progress, *, features: bool) -> Reference:
     """Return the labelled items, with posteriors or with features."""
     if features:
-        return read_features(table, inputs.label, inputs.by)
+        return read_features(table, inputs.label, inputs.by, say)
     return read_reference(table, inputs.label, inputs.by, say)
 
 

@@ -66,6 +66,7 @@ def adapt(
 
     The weight of a class is its estimated share over its share in REFERENCE.
     """
+    from truemix.cli._features import training_columns
     from truemix.cli._methods import MethodOptions, level_of
     from truemix.cli._output import check_outputs, chosen_format, end_with
     from truemix.cli._progress import Progress
@@ -87,7 +88,8 @@ def adapt(
                 adapted = found.adapt(prepared.posteriors())
             with say.step("write"):
                 write_posteriors(adapted, found.classes, prepared.target.kept, out)
-        _show(_content(found, level_used), chosen_format(output_format, weights), weights)
+        content = {**_content(found, level_used), **training_columns(prepared.features)}
+        _show(content, chosen_format(output_format, weights), weights)
     for name in filter(None, (out, weights)):
         say.say(f"Wrote {name}")
     say.finish()

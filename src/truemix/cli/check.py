@@ -22,6 +22,15 @@ _ITEM_COLUMNS = ("row", "p_value", "resembles", "unusual")
 _MOST_EXPLAINED = 5
 
 
+def _refuse_level(value: str | None) -> None:
+    """Say what to use instead of an option that other commands have, with another meaning."""
+    if value is not None:
+        raise typer.BadParameter(
+            "a check has no intervals; how often it may fail although nothing is wrong is "
+            "--significance."
+        )
+
+
 def check(
     reference: options.ReferenceArgument,
     target: options.TargetArgument,
@@ -39,14 +48,18 @@ def check(
     kernel: options.Kernel = None,
     bandwidth: options.Bandwidth = None,
     shrinkage: options.Shrinkage = None,
-    level: Annotated[
+    significance: Annotated[
         float,
         typer.Option(
-            metavar="L",
+            metavar="P",
             rich_help_panel="Method",
             help="How often the check may fail although nothing is wrong.",
         ),
     ] = 0.05,
+    level: Annotated[
+        str | None,
+        typer.Option("--level", hidden=True, callback=_refuse_level, help="See --significance."),
+    ] = None,
     seed: options.Seed = None,
     output_format: options.OutputFormat = None,
     out: options.Out = None,
@@ -72,16 +85,17 @@ def check(
     from truemix.cli._output import A_DIAGNOSTIC_FAILED, as_csv, check_outputs, chosen_format, write
     from truemix.cli._progress import Progress
     from truemix.cli._work import Inputs, prepare
+    from truemix.estimates.intervals import check_level
 
     said = MethodOptions(kernel=kernel, bandwidth=bandwidth, shrinkage=shrinkage, seed=seed)
     check_outputs({"--out": out, "--items": items}, [reference, target])
     say = Progress(quiet=quiet, timings=timings)
     with say.heeding_warnings():
-        _check_level(level)
+        check_level(significance, "significance")
         prepared = prepare(Inputs(reference, target, label, by, classifier), said, say)
         with say.step("check"), prepared.scoring():
-            checks = _checks(prepared, level, said.random_state)
-        content = _content(prepared, checks, by, level)
+            checks = _checks(prepared, significance, said.random_state)
+        content = _content(prepared, checks, by, significance)
         if items is not None:
             with say.step("write items"):
                 write(as_csv(*_items(prepared, checks)), items)
@@ -93,28 +107,23 @@ def check(
         raise typer.Exit(A_DIAGNOSTIC_FAILED)
 
 
-def _check_level(level: float) -> None:
-    from truemix.estimates.intervals import check_level
-
-    check_level(level)
-
-
-def _checks(prepared: Prepared, level: float, seed: int) -> dict[Any, ShiftCheck]:
+def _checks(prepared: Prepared, significance: float, seed: int) -> dict[Any, ShiftCheck]:
     """Return the check of each group, by its name; without groups that of all, by None."""
     from truemix.checks import label_shift, label_shift_by
 
     quantifier, target = prepared.quantifier, prepared.target
     if target.groups is None:
-        return {None: label_shift(quantifier, target.X, level=level, random_state=seed)}
+        return {None: label_shift(quantifier, target.X, level=significance, random_state=seed)}
     codes, names = target.groups.codes, target.groups.names
-    found = label_shift_by(quantifier, target.X, codes, level=level, random_state=seed)
+    found = label_shift_by(quantifier, target.X, codes, level=significance, random_state=seed)
     return {names[code]: each for code, each in found.items()}
 
 
 def _content(
-    prepared: Prepared, checks: dict[Any, ShiftCheck], by: str | None, level: float
+    prepared: Prepared, checks: dict[Any, ShiftCheck], by: str | None, significance: float
 ) -> dict[str, Any]:
     from truemix._version import __version__
+    from truemix.cli._features import training_columns
     from truemix.report.plain import plain, plain_name
 
     groups = [
@@ -124,13 +133,14 @@ def _content(
     return {
         "truemix": __version__,
         "check": "label_shift",
-        "level": level,
+        "significance": significance,
         "passed": all(group["passed"] for group in groups),
         "reference": {"name": prepared.name, "n_items": prepared.n_reference},
         "target": {
             "name": prepared.target.name,
             "n_items": sum(group["n_items"] for group in groups),
         },
+        **training_columns(prepared.features),
         "by": by,
         "groups": groups,
     }

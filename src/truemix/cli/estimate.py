@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from truemix.cli._work import Inputs, Prepared
     from truemix.estimates import Estimate, EstimateSet
 
-_COLUMNS = ("class", "share", "lower", "upper", "counted", "reference", "rose", "n_items")
+_COLUMNS = ("class", "share", "lower", "upper", "counted", "reference", "prob_increase", "n_items")
 
 
 def estimate(
@@ -29,8 +29,9 @@ def estimate(
         typer.Option(
             metavar="COLUMN",
             show_default=False,
-            help="Column of TARGET with groups, such as weeks: one estimate for each, and the "
-            "probability that a share rose since the group before.",
+            help="Column of TARGET with groups: one estimate for each and, if they follow each "
+            "other (numbers, dates, weeks, months, versions), the probability that a share rose "
+            "since the group before.",
         ),
     ] = None,
     classifier: options.Classifier = None,
@@ -117,13 +118,16 @@ def quantify(
     """Return one estimate, or one for each group in the order of the groups."""
     from dataclasses import replace
 
+    from truemix.cli._features import training_columns
     from truemix.estimates import EstimateSet
+
+    columns = training_columns(prepared.features)
 
     def named(estimate: Estimate) -> Estimate:
         if classifier is None:
             return estimate
         # As it was asked for: the whole pipeline would be a page of its own.
-        settings = {**estimate.settings, "classifier": classifier}
+        settings = {**estimate.settings, "classifier": classifier, **columns}
         if isinstance(settings.get("quantifier"), dict):
             settings["quantifier"] = {**settings["quantifier"], "classifier": classifier}
         return replace(estimate, settings=settings)
@@ -183,7 +187,7 @@ def _flat(summary: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
     from truemix.cli._tables import classes_by_group
 
     grouped = summary["by"] is not None
-    columns = list(_COLUMNS)
+    columns = [name for name in _COLUMNS if summary["ordered"] or name != "prob_increase"]
     # What was asked for in addition goes behind, the same for all classes of a group.
     if summary["groups"][0]["unknown"] is not None:
         columns += ["unknown", "unknown_lower", "unknown_upper"]

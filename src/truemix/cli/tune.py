@@ -123,6 +123,7 @@ def _use(
 
 def _show(found: Found, kind: Format) -> None:
     from truemix._version import __version__
+    from truemix.cli._features import training_columns
     from truemix.cli._output import as_csv, as_json, write
     from truemix.cli._tables import Cells
 
@@ -134,6 +135,7 @@ def _show(found: Found, kind: Format) -> None:
             "truemix": __version__,
             "method": found.method,
             "reference": {"name": found.reference.name, "n_items": found.reference.n_items},
+            **training_columns(found.reference.features),
             "metric": found.metric,
             "best": found.best,
             "settings": found.settings,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from truemix._group_order import in_order
 from truemix._typing import FloatArray
 from truemix.estimates.comparison import rose_since
 from truemix.estimates.estimate import Estimate
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class EstimateSet(Mapping[Hashable, Estimate]):
-    """One :class:`Estimate` per group, in sorted order of the groups.
+    """One :class:`Estimate` per group, in the order of the groups.
 
     Parameters
     ----------
@@ -53,19 +54,27 @@ class EstimateSet(Mapping[Hashable, Estimate]):
         -------
         DataFrame
             Columns: ``group``, ``class``, those of :meth:`Estimate.frame`, ``n_items`` and, with
-            draws, ``rose``: the probability that the share of the class in the source
-            (population view) is larger than it was in the group before; NaN for the first group.
+            draws and if the groups follow each other, ``prob_increase``: the probability that the
+            share of the class in the source (population view) is larger than it was in the group
+            before; NaN for the first group.
+
+        Notes
+        -----
+        Groups follow each other if they ascend and are numbers, dates, parts of a year
+        (``2024-W09``, ``Q1 2024``), numbered weeks, versions and the like (``week 9``, ``v1.10``),
+        or English names of months or weekdays. Regions do not, nor do ``store 1`` and ``store 2``.
         """
         import pandas as pd
 
         parts = []
         before = None
+        ordered = in_order(self)
         for group, estimate in self.items():
             part = estimate.frame(level).reset_index()
             part.insert(0, "group", [group] * len(part))
             part["n_items"] = estimate.n_items
-            if estimate.draws is not None:
-                part["rose"] = _rose(estimate, before)
+            if estimate.draws is not None and ordered:
+                part["prob_increase"] = _prob_increase(estimate, before)
             parts.append(part)
             before = estimate
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
@@ -78,6 +87,6 @@ class EstimateSet(Mapping[Hashable, Estimate]):
         return "\n".join(lines)
 
 
-def _rose(now: Estimate, before: Estimate | None) -> FloatArray:
-    rose = None if before is None else rose_since(now, before)
-    return np.full(len(now.classes), np.nan) if rose is None else rose
+def _prob_increase(now: Estimate, before: Estimate | None) -> FloatArray:
+    probability = None if before is None else rose_since(now, before)
+    return np.full(len(now.classes), np.nan) if probability is None else probability

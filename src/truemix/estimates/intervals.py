@@ -23,11 +23,11 @@ SHARES = (0.0, 1.0)
 _SLACK = 1e-9
 
 
-def check_level(level: object) -> float:
-    """Return ``level`` as a float between 0 and 1, both excluded."""
+def check_level(level: object, name: str = "level") -> float:
+    """Return the parameter ``name`` as a float between 0 and 1, both excluded."""
     if isinstance(level, numbers.Real) and not isinstance(level, bool) and 0 < float(level) < 1:
         return float(level)
-    raise parameter_error("level", "a number between 0 and 1, such as 0.95", level)
+    raise parameter_error(name, "a number between 0 and 1, both excluded", level)
 
 
 def interval_of(

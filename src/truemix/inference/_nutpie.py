@@ -6,7 +6,6 @@ function for every size, and no interpreter in the loop.
 
 from __future__ import annotations
 
-import importlib
 import sys
 import threading
 import warnings
@@ -117,8 +116,11 @@ def _import_nutpie() -> tuple[Any, Any]:
     if "nutpie.compile_pymc" not in sys.modules:
         with _IMPORTING, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            importlib.import_module("nutpie")
-    return importlib.import_module("nutpie"), importlib.import_module("nutpie.compile_pymc")
+            import nutpie.compile_pymc
+    # Also waits for another thread that is importing it.
+    import nutpie.compile_pymc
+
+    return nutpie, nutpie.compile_pymc
 
 
 @intrinsic

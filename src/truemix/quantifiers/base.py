@@ -253,7 +253,8 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         EstimateSet
-            One estimate per group, in sorted order.
+            One estimate per group, sorted as people would: week 9 before week 10, months as in
+            the calendar.
         """
         scored = self._score(X)
         keys, members = groups_of(groups, scored.shape[1])

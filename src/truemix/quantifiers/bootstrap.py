@@ -251,7 +251,8 @@ class Bootstrap(Quantifier):
         )
 
     def _resolved(self) -> dict[str, Any]:
-        return {"quantifier": self.quantifier_._settings()}
+        inner = self.quantifier_
+        return {"quantifier": {"method": type(inner).__name__, **inner._settings()}}
 
     def _state(self) -> dict[str, AnyArray]:
         resampled = {} if self._resamples is None else self._resamples.state()

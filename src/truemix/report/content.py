@@ -42,7 +42,7 @@ class MixTable:
     folded: list[Row]
     digits: int
     has_interval: bool
-    has_rose: bool
+    has_increase: bool
     about: str
 
 
@@ -66,7 +66,7 @@ def mix_table(group: dict[str, Any], *, ordered: bool) -> MixTable:
         Row(entry["class"], None, entry, strip)
         for entry, strip in zip(entries, picture.strips, strict=True)
     ]
-    return _table(picture, rows, has_rose=ordered, about=about)
+    return _table(picture, rows, has_increase=ordered, about=about)
 
 
 def group_table(groups: Sequence[dict[str, Any]], number: int, most: int) -> MixTable:
@@ -83,10 +83,10 @@ def group_table(groups: Sequence[dict[str, Any]], number: int, most: int) -> Mix
         Row(group["group"], group["n_items"], entry, strip)
         for group, entry, strip in zip(shown, entries, picture.strips, strict=True)
     ]
-    return _table(picture, rows, has_rose=False, about=about)
+    return _table(picture, rows, has_increase=False, about=about)
 
 
-def _table(picture: Forest, rows: list[Row], *, has_rose: bool, about: str) -> MixTable:
+def _table(picture: Forest, rows: list[Row], *, has_increase: bool, about: str) -> MixTable:
     entries = [row.entry for row in rows]
     # A last few rows are not worth folding.
     seen = MOST_ROWS if len(rows) > MOST_ROWS + 5 else len(rows)
@@ -96,7 +96,7 @@ def _table(picture: Forest, rows: list[Row], *, has_rose: bool, about: str) -> M
         folded=rows[seen:],
         digits=digits_for(entries),
         has_interval=any(entry["lower"] is not None for entry in entries),
-        has_rose=has_rose and any(entry["rose"] is not None for entry in entries),
+        has_increase=has_increase and any(entry["prob_increase"] is not None for entry in entries),
         about=about,
     )
 

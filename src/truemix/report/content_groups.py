@@ -50,7 +50,7 @@ class OverTime:
     groups: list[dict[str, Any]]
     numbers: list[Numbers]
     has_interval: bool
-    has_rose: bool
+    has_increase: bool
     about: list[str]
 
 
@@ -80,7 +80,7 @@ def over_time(groups: Sequence[dict[str, Any]]) -> OverTime:
         groups=drawn,
         numbers=numbers,
         has_interval=any(entry["lower"] is not None for entry in entries),
-        has_rose=any(entry["rose"] is not None for entry in entries),
+        has_increase=any(entry["prob_increase"] is not None for entry in entries),
         about=about,
     )
 

@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from truemix.estimates.text import DASH, shown_name
 from truemix.report.content import mix_table, posterior, settings_rows, shown_value
 from truemix.report.content_groups import checks, over_time, side_by_side
+from truemix.report.trust import COUNTING, point_method
 from truemix.report.words import chance, percent, subject
 
 _LONGEST_NAME = 80
@@ -50,6 +51,7 @@ def _content(summary: dict[str, Any]) -> dict[str, Any]:
     groups = summary["groups"]
     several = len(groups) > 1
     ordered = summary["ordered"]
+    method = point_method(summary["method"], summary["settings"])
     # Of groups that follow each other the last is of interest; of others none more than another.
     detail = groups[-1] if ordered or not several else None
     return {
@@ -64,6 +66,7 @@ def _content(summary: dict[str, Any]) -> dict[str, Any]:
         "checks": checks(groups),
         "settings": settings_rows(summary["settings"]),
         "main": subject(groups[-1]["classes"]),
+        "counting": method if method in COUNTING else None,
         "confidence": "confidence" if summary["method"] == "Bootstrap" else "probability",
     }
 

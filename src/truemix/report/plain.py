@@ -64,20 +64,3 @@ def plain_name(name: Any) -> str | int | float | bool:
     if isinstance(name, tuple):
         return ", ".join(str(plain_name(part)) for part in name)
     return _ADDRESS.sub("", str(name))
-
-
-def in_order(groups: list[Any]) -> bool:
-    """Return whether groups follow each other, as weeks and versions do and regions do not.
-
-    They do if they are numbers or dates, or if every name has a digit in it.
-
-    Examples
-    --------
-    >>> in_order(["2024-W09", "2024-W10"]), in_order([3, 4]), in_order(["north", "south"])
-    (True, True, False)
-    """
-    return all(
-        not isinstance(group, bool)
-        and (not isinstance(group, str) or any(letter.isdigit() for letter in group))
-        for group in groups
-    )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from truemix._group_order import in_order
 from truemix._typing import FloatArray
 from truemix._version import __version__
 from truemix.estimates import Estimate, EstimateSet
@@ -15,8 +16,9 @@ from truemix.estimates.comparison import rose_since
 from truemix.estimates.intervals import check_level
 from truemix.exceptions import InputError
 from truemix.report.notes import notes_of
-from truemix.report.plain import in_order, plain, plain_name
-from truemix.report.words import change, group_name, headline, spread
+from truemix.report.plain import plain, plain_name
+from truemix.report.trust import Trust, trust_of
+from truemix.report.words import change, group_name, headline, small, spread
 from truemix.validation import shown_list
 
 # Enough to draw a density from, and the ones that people ask for by name.
@@ -85,7 +87,8 @@ def summarize(
     ... )
     >>> summary = summarize(estimate, target="data/today.csv")
     >>> summary["headline"]
-    'About 30.0 % spam; the classifier alone would have said 20.0 %.'
+    'About 30.0 % spam; the classifier alone would have said 20.0 %. Assumed, not checked: items of
+    a class look as they did in the reference.'
     >>> summary["target"]
     {'name': 'today.csv', 'n_items': 100}
     """
@@ -93,13 +96,15 @@ def summarize(
     named = _named(estimates)
     last = named[-1][1]
     many = sum(len(estimate.classes) for _, estimate in named) > _MOST_QUANTILES
+    grouped = isinstance(estimates, EstimateSet)
+    ordered = grouped and in_order(name for name, _ in named)
+    trusts = [trust_of(estimate) for _, estimate in named]
     groups = []
     for number, (name, estimate) in enumerate(named):
-        before = named[number - 1][1] if number else None
+        before = named[number - 1][1] if number and ordered else None
         shape = estimate is last or not many
-        groups.append(_group(name, estimate, before, level, quantiles=shape))
-    ordered = in_order([group["group"] for group in groups])
-    sentences = _sentences(groups, by, ordered)
+        groups.append(_group(name, estimate, before, level, trusts[number], quantiles=shape))
+    sentences = _sentences(groups, by, trusts, ordered=ordered)
     return {
         "truemix": __version__,
         "method": last.method,
@@ -141,10 +146,17 @@ def _named(estimates: Estimate | EstimateSet) -> list[tuple[Hashable, Estimate]]
 
 
 def _group(
-    name: Hashable, estimate: Estimate, before: Estimate | None, level: float, *, quantiles: bool
+    name: Hashable,
+    estimate: Estimate,
+    before: Estimate | None,
+    level: float,
+    trust: Trust,
+    *,
+    quantiles: bool,
 ) -> dict[str, Any]:
     classes = _classes(estimate, before, level)
-    sentences = headline(classes, estimate.method, level)
+    sure = "confidence" if estimate.method == "Bootstrap" else "probability"
+    sentences = headline(classes, level, trust, sure=sure)
     unknown = _unknown(estimate, level)
     if unknown is not None:
         sentences.append(f"{unknown['sentence']}.")
@@ -182,7 +194,7 @@ def _classes(estimate: Estimate, before: Estimate | None, level: float) -> list[
     missing = [None] * len(estimate.classes)
     bounds = None if estimate.draws is None else estimate.interval(level).tolist()
     lower, upper = zip(*bounds, strict=True) if bounds is not None else (missing, missing)
-    rose = None if before is None else rose_since(estimate, before)
+    increase = None if before is None else rose_since(estimate, before)
     columns = {
         "class": [plain_name(label) for label in estimate.classes.tolist()],
         "share": estimate.prevalence.tolist(),
@@ -190,7 +202,7 @@ def _classes(estimate: Estimate, before: Estimate | None, level: float) -> list[
         "upper": upper,
         "counted": estimate.counted.tolist(),
         "reference": estimate.train_prevalence.tolist(),
-        "rose": missing if rose is None else rose.tolist(),
+        "prob_increase": missing if increase is None else increase.tolist(),
     }
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
@@ -212,7 +224,9 @@ def _rounded(values: FloatArray) -> list[list[float]]:
     return rounded
 
 
-def _sentences(groups: list[dict[str, Any]], by: str | None, ordered: bool) -> list[str]:
+def _sentences(
+    groups: list[dict[str, Any]], by: str | None, trusts: list[Trust], *, ordered: bool
+) -> list[str]:
     """Return the answer in words: of groups the last one, and what changed since the one before."""
     last = groups[-1]
     first, *more = last["sentences"]
@@ -220,17 +234,17 @@ def _sentences(groups: list[dict[str, Any]], by: str | None, ordered: bool) -> l
         return [first, *more]
     name = group_name(last["group"], by)
     if len(groups) == 1:
-        return [f"For {name}: {_small(first)}", *more]
+        return [f"For {name}: {small(first)}", *more]
     if not ordered:
-        return [spread(groups, by)]
+        return spread(groups, by, trusts)
     before = groups[-2]
-    since = change(last["classes"], before["classes"], group_name(before["group"], by))
-    return [f"For {name}, the last of {len(groups)}: {_small(first)}", *more, since]
-
-
-def _small(sentence: str) -> str:
-    """Return a sentence as it goes on after a colon."""
-    return sentence[0].lower() + sentence[1:]
+    since = change(
+        last["classes"],
+        before["classes"],
+        group_name(before["group"], by),
+        failed=trusts[-2].failed or trusts[-1].failed,
+    )
+    return [f"For {name}, the last of {len(groups)}: {small(first)}", *more, since]
 
 
 def _file_name(name: str | None) -> str | None:

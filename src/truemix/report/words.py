@@ -8,23 +8,31 @@ from collections.abc import Sequence
 from typing import Any
 
 from truemix.estimates.text import shown_name
+from truemix.report.trust import Trust
 
 # A change is called sure from here on.
 SURE = 0.9
 _LEFT_TO_RIGHT_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
 
 
-def headline(classes: Sequence[dict[str, Any]], method: str, level: float) -> list[str]:
-    """Return the estimate of one batch in one or two sentences, the main one first.
+def headline(
+    classes: Sequence[dict[str, Any]], level: float, trust: Trust, *, sure: str = "probability"
+) -> list[str]:
+    """Return the estimate of one batch in a few sentences, the main one first.
+
+    An interval is said to hold with a probability only if nothing failed; whatever failed comes
+    first. If what is assumed was not checked, that comes last.
 
     Parameters
     ----------
     classes : list of dict
         As in a summary: ``class``, ``share``, ``lower``, ``upper``, ``counted``.
-    method : str
-        Name of the quantifier.
     level : float
         Level of the intervals.
+    trust : Trust
+        The method, and what its checks and diagnostics say.
+    sure : str
+        What the level of the intervals is: a probability, or a confidence.
 
     Returns
     -------
@@ -34,37 +42,60 @@ def headline(classes: Sequence[dict[str, Any]], method: str, level: float) -> li
     --------
     >>> spam = {"class": "spam", "share": 0.31, "lower": 0.28, "upper": 0.34, "counted": 0.22}
     >>> ham = {"class": "ham", "share": 0.69, "lower": 0.66, "upper": 0.72, "counted": 0.78}
-    >>> headline([ham, spam], "BayesianKDEy", 0.95)
+    >>> headline([ham, spam], 0.95, Trust("BayesianKDEy", fits=True))
     ['About 31 % spam, between 28 % and 34 % with 95 % probability; the classifier alone would have
     said 22 %.']
+    >>> headline([ham, spam], 0.95, Trust("BayesianKDEy", fits=False))
+    ['This batch does not look like a mix of the reference classes.', 'The estimate holds only if it
+    were one: about 31 % spam (95 % interval 28 % to 34 %); the classifier alone would have said
+    22 %.']
     """
     main = subject(classes)
     largest = f", the largest of {len(classes)} classes" if len(classes) > 2 else ""
-    text = f"About {_of(main, _digits(main))}{largest}{_between(main, method, level)}"
-    if method == "CC":
-        return [f"{text}; these are the classifier's own counts, not corrected."]
+    promised = None if trust.failed or trust.counting else sure
+    text = f"About {_of(main, _digits(main))}{largest}{_between(main, level, promised)}"
+    failures = []
+    if trust.fits is False:
+        failures.append("This batch does not look like a mix of the reference classes.")
+        if not trust.counting:
+            text = f"The estimate holds only if it were one: {small(text)}"
+    if not trust.computed:
+        failures.append("A diagnostic failed, so do not rely on these numbers.")
+    if trust.method == "CC":
+        return [*failures, f"{text}; these are the classifier's own counts, not corrected."]
     text += f"; the classifier alone would have said {_counted(main)}."
-    return [text, *(_furthest_off(classes, main) if len(classes) > 2 else [])]
+    more = _furthest_off(classes, main) if len(classes) > 2 else []
+    return [*failures, text, *more, *trust.condition()]
 
 
-def change(now: Sequence[dict[str, Any]], before: Sequence[dict[str, Any]], name: str) -> str:
+def change(
+    now: Sequence[dict[str, Any]],
+    before: Sequence[dict[str, Any]],
+    name: str,
+    *,
+    failed: bool = False,
+) -> str:
     """Return what changed most surely since the group ``name`` that came before.
+
+    If a check or a diagnostic of one of the two ``failed``, nothing is sure.
 
     Examples
     --------
     >>> old = [{"class": "a", "share": 0.3}, {"class": "b", "share": 0.7}]
-    >>> new = [{"class": "a", "share": 0.2, "rose": 0.01, "lower": 0.18, "upper": 0.22},
-    ...        {"class": "b", "share": 0.8, "rose": 0.99, "lower": 0.78, "upper": 0.82}]
+    >>> new = [{"class": "a", "share": 0.2, "prob_increase": 0.01, "lower": 0.18, "upper": 0.22},
+    ...        {"class": "b", "share": 0.8, "prob_increase": 0.99, "lower": 0.78, "upper": 0.82}]
     >>> change(new, old, "week 7")
     'Since week 7, b has risen from 70 % to 80 % (99.0 % sure).'
     """
+    if failed:
+        return f"What has changed since {name} cannot be said: a check of one of the two failed."
     moved = [(entry, entry["share"] - old["share"]) for entry, old in zip(now, before, strict=True)]
     if len(now) == 2:
         moved = [pair for pair in moved if pair[0] is subject(now)]
-    if any(entry.get("rose") is None for entry, _ in moved):
+    if any(entry.get("prob_increase") is None for entry, _ in moved):
         return _largest_step(moved, name, alone=len(now) == 2)
     # The probability is about the source, the step about these items: they may disagree a little.
-    agreeing = [pair for pair in moved if (pair[1] > 0) == (pair[0]["rose"] > 0.5)]
+    agreeing = [pair for pair in moved if (pair[1] > 0) == (pair[0]["prob_increase"] > 0.5)]
     which = f"The share of {_name(moved[0][0])} has not" if len(now) == 2 else "No share has"
     lead = f"{which} surely changed since {name}"
     if not agreeing:
@@ -94,15 +125,16 @@ def _steps(entry: dict[str, Any], step: float) -> str:
     return f"{'risen' if step > 0 else 'fallen'} from {old} to {new}"
 
 
-def spread(groups: Sequence[dict[str, Any]], by: str | None) -> str:
+def spread(groups: Sequence[dict[str, Any]], by: str | None, trusts: Sequence[Trust]) -> list[str]:
     """Return how far groups that have no order lie apart: the class that differs most.
 
     Examples
     --------
     >>> groups = [{"group": "east", "classes": [{"class": "a", "share": 0.1}]},
     ...           {"group": "west", "classes": [{"class": "a", "share": 0.3}]}]
-    >>> spread(groups, "region")
-    'Across 2 groups, a lies between 10.0 % (region east) and 30.0 % (region west).'
+    >>> spread(groups, "region", [Trust("KDEy", fits=True), Trust("KDEy", fits=False)])
+    ['1 of 2 groups does not look like a mix of the reference classes.', 'Across 2 groups, a lies
+    between 10.0 % (region east) and 30.0 % (region west).']
     """
     columns = list(zip(*(group["classes"] for group in groups), strict=True))
     column = columns[-1]
@@ -111,10 +143,25 @@ def spread(groups: Sequence[dict[str, Any]], by: str | None) -> str:
     low, high = min(column, key=_share), max(column, key=_share)
     where = [group_name(groups[column.index(end)]["group"], by) for end in (low, high)]
     digits = max(_digits(low), _digits(high))
-    return (
-        f"Across {len(groups)} groups, {_name(high)} lies between {percent(low['share'], digits)} "
+    n_groups = len(groups)
+    failures = []
+    if n_odd := sum(trust.fits is False for trust in trusts):
+        do = "does" if n_odd == 1 else "do"
+        failures.append(
+            f"{n_odd} of {n_groups} groups {do} not look like a mix of the reference classes."
+        )
+    if n_failed := sum(not trust.computed for trust in trusts):
+        failures.append(f"For {n_failed} of {n_groups} groups a diagnostic failed.")
+    text = (
+        f"Across {n_groups} groups, {_name(high)} lies between {percent(low['share'], digits)} "
         f"({where[0]}) and {percent(high['share'], digits)} ({where[1]})."
     )
+    return [*failures, text, *trusts[-1].condition()]
+
+
+def small(sentence: str) -> str:
+    """Return a sentence as it goes on after a colon."""
+    return sentence[0].lower() + sentence[1:]
 
 
 def subject(classes: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -154,7 +201,7 @@ def _share(entry: dict[str, Any]) -> float:
 
 def _sureness(entry: dict[str, Any]) -> float:
     """Return the probability of the likelier direction of a change."""
-    return max(float(entry["rose"]), 1.0 - float(entry["rose"]))
+    return max(float(entry["prob_increase"]), 1.0 - float(entry["prob_increase"]))
 
 
 def _name(entry: dict[str, Any]) -> str:
@@ -184,15 +231,16 @@ def _digits(entry: dict[str, Any]) -> int:
     return min(max(by_width, 1 if too_small else 0), 3)
 
 
-def _between(entry: dict[str, Any], method: str, level: float) -> str:
+def _between(entry: dict[str, Any], level: float, promised: str | None) -> str:
     if entry["lower"] is None:
         return ""
     digits = _digits(entry)
-    sure = "confidence" if method == "Bootstrap" else "probability"
     lower, upper = percent(entry["lower"], digits), percent(entry["upper"], digits)
+    if promised is None:
+        return f" ({100 * level:g} % interval {lower} to {upper})"
     if lower == upper:
-        return f", to the digits shown with {100 * level:g} % {sure}"
-    return f", between {lower} and {upper} with {100 * level:g} % {sure}"
+        return f", to the digits shown with {100 * level:g} % {promised}"
+    return f", between {lower} and {upper} with {100 * level:g} % {promised}"
 
 
 def _counted(entry: dict[str, Any]) -> str:
