@@ -116,7 +116,7 @@ def compare(now: Estimate, before: Estimate, level: float) -> Comparison:
     )
 
 
-def rose_since(now: Estimate, before: Estimate) -> FloatArray | None:
+def prob_increase_since(now: Estimate, before: Estimate) -> FloatArray | None:
     """Return the probability that each share rose, or None without draws of the population."""
     new, old = now.draws_of("population"), before.draws_of("population")
     if new is None or old is None:

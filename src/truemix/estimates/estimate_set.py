@@ -9,7 +9,7 @@ import numpy as np
 
 from truemix._group_order import in_order
 from truemix._typing import FloatArray
-from truemix.estimates.comparison import rose_since
+from truemix.estimates.comparison import prob_increase_since
 from truemix.estimates.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -88,5 +88,5 @@ class EstimateSet(Mapping[Hashable, Estimate]):
 
 
 def _prob_increase(now: Estimate, before: Estimate | None) -> FloatArray:
-    probability = None if before is None else rose_since(now, before)
+    probability = None if before is None else prob_increase_since(now, before)
     return np.full(len(now.classes), np.nan) if probability is None else probability

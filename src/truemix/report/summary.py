@@ -12,7 +12,7 @@ from truemix._group_order import in_order
 from truemix._typing import FloatArray
 from truemix._version import __version__
 from truemix.estimates import Estimate, EstimateSet
-from truemix.estimates.comparison import rose_since
+from truemix.estimates.comparison import prob_increase_since
 from truemix.estimates.intervals import check_level
 from truemix.exceptions import InputError
 from truemix.report.notes import notes_of
@@ -194,7 +194,7 @@ def _classes(estimate: Estimate, before: Estimate | None, level: float) -> list[
     missing = [None] * len(estimate.classes)
     bounds = None if estimate.draws is None else estimate.interval(level).tolist()
     lower, upper = zip(*bounds, strict=True) if bounds is not None else (missing, missing)
-    increase = None if before is None else rose_since(estimate, before)
+    increase = None if before is None else prob_increase_since(estimate, before)
     columns = {
         "class": [plain_name(label) for label in estimate.classes.tolist()],
         "share": estimate.prevalence.tolist(),
