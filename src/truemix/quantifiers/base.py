@@ -343,6 +343,25 @@ def pooled(versions: FloatArray, bags: list[IntArray]) -> tuple[FloatArray, list
     return versions.reshape(-1, n_classes), [(first + rows).ravel() for rows in bags]
 
 
+def gathered(scored: FloatArray, bags: list[IntArray]) -> tuple[FloatArray, list[IntArray]]:
+    """Return the scores of the items in some bags, bag after bag, and the rows of each bag there.
+
+    Without a copy where these are all items in their order, as in most calls.
+
+    Examples
+    --------
+    >>> scored = np.array([[[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]]])
+    >>> part, rows = gathered(scored, [np.array([2]), np.array([1, 2])])
+    >>> part[0, :, 0], [each.tolist() for each in rows]
+    (array([0.4, 0.2, 0.4]), [[0], [1, 2]])
+    """
+    every = np.concatenate(bags)
+    ends = np.cumsum([len(rows) for rows in bags])
+    in_order = np.array_equal(every, np.arange(scored.shape[1]))
+    part = scored if in_order else scored[:, every]
+    return part, np.split(np.arange(len(every)), ends[:-1])
+
+
 def read_labels(X: Any, y: Any, classes: Any = None) -> tuple[IntArray, AnyArray]:
     """Return the class number of each row of X, and the classes in their order."""
     labels = labels_of(y)
