@@ -143,6 +143,8 @@ def test_two_processes_give_the_same_results(finished, tmp_path):
 
 
 def test_a_process_that_is_killed_is_reported(tmp_path):
+    import psutil
+
     told = []
 
     def kill_it(finished):
@@ -151,7 +153,6 @@ def test_a_process_that_is_killed_is_reported(tmp_path):
             children = psutil.Process().children(recursive=True)
             os.kill(next(c.pid for c in children if "popen_loky" in str(c.cmdline())), 9)
 
-    psutil = pytest.importorskip("psutil")
     outcome = bench.run(tiny_plan(tmp_path), n_jobs=2, tell=kill_it)
     assert outcome.failures
     assert all("The same command goes on" in sentence for sentence in outcome.failures)
@@ -159,7 +160,8 @@ def test_a_process_that_is_killed_is_reported(tmp_path):
 
 
 def test_a_cluster_that_loses_a_worker_gives_the_same_results(finished, tmp_path):
-    distributed = pytest.importorskip("distributed")
+    import distributed
+
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     # What a killed worker leaves open is not ours.
     with warnings.catch_warnings(), distributed.LocalCluster(**options, silence_logs=50) as cluster:
@@ -182,7 +184,6 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_results(finished, tmp_path
 
 
 def test_a_scheduler_that_is_not_there_is_an_error(tmp_path, monkeypatch):
-    pytest.importorskip("distributed")
     monkeypatch.setattr("truemix.experiments.scheduling.PATIENCE", "1s")
     with pytest.raises(InputError, match=r"There is no Dask scheduler at 'tcp://127\.0\.0\.1:9'"):
         bench.run(tiny_plan(tmp_path), scheduler="tcp://127.0.0.1:9")
