@@ -87,6 +87,8 @@ CASES = [
     (ACC(), {"cv": [3]}),
     (BayesianKDEy(**SMOOTH, **SHORT), {"bandwidth": [0.3, 1.0], "estimand": ["population"]}),
     (BayesianKDEy(**SMOOTH, **SHORT), {"temperature": [1.0, 5.0]}),
+    (KDEy(**SMOOTH), {"bandwidth": [0.2, 0.4], "unknown": [True, False]}),
+    (BayesianKDEy(**SMOOTH, **SHORT), {"bandwidth": [0.2, 0.4], "unknown": [True, False]}),
     (BayesianEMQ(**SHORT), {"prior": [0.5, "mapls"]}),
     (BayesianACC(**SHORT), {"prior": [0.5, 5.0]}),
     (Bootstrap(CC(), draws=30, random_state=0), {"quantifier": [CC(), KDEy(**SMOOTH), PCC()]}),
