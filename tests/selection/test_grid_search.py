@@ -448,9 +448,10 @@ def test_a_setting_that_fails_is_named(n_jobs, features):
         GridSearch(EMQ(), grid, protocol=BAGS, n_jobs=n_jobs).fit(*features)
 
 
-def test_an_error_of_another_kind_keeps_its_kind(features):
-    grid = {"classifier": [Failing(RuntimeError)]}
-    with pytest.raises(RuntimeError, match="no luck") as caught:
+@pytest.mark.parametrize("kind", [RuntimeError, TypeError])
+def test_an_error_of_another_kind_keeps_its_kind(kind, features):
+    grid = {"classifier": [Failing(kind)]}
+    with pytest.raises(kind, match="no luck") as caught:
         GridSearch(EMQ(), grid, protocol=BAGS).fit(*features)
     assert "This happened with the setting classifier=Failing" in caught.value.__notes__[0]
 

@@ -72,6 +72,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
     classes_: AnyArray
     train_prevalence_: FloatArray
     n_features_in_: int
+    feature_names_in_: AnyArray
     _scorer: Scorer
     # What the references look like and their class numbers, for checks; absent after loading.
     _references: tuple[FloatArray, IntArray]
