@@ -41,7 +41,7 @@ def posteriors_of(X: Any, classes: AnyArray, name: str = "X") -> FloatArray:
 
 
 def features_of(X: Any, name: str = "X") -> Any:
-    """Return features as scikit-learn takes them: pandas, sparse and arrays as they are."""
+    """Return features as scikit-learn takes them, in a table from which rows can be selected."""
     frame = _as_frame(X)
     if frame is not None:
         if frame.shape[0] == 0:
@@ -64,7 +64,8 @@ def features_of(X: Any, name: str = "X") -> Any:
         )
     if X.shape[0] == 0:
         raise InputError(f"{name} has no rows; at least one item is needed.")
-    return X
+    # The other sparse formats (COO, BSR, DIA, …) cannot be indexed by rows.
+    return X.tocsr() if getattr(X, "format", "csr") not in {"csr", "csc"} else X
 
 
 def labels_of(y: Any, name: str = "y") -> AnyArray:

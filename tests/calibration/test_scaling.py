@@ -340,8 +340,11 @@ def test_without_zeros_small_posteriors_are_not_raised(method):
 def test_zeros_met_only_after_the_fit_are_finite(method):
     P, y = draw(300, 0.5, np.zeros(3))
     Q = CALIBRATORS[method]().fit(P, y).transform([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]])
-    assert np.all(np.isfinite(Q))
     np.testing.assert_allclose(Q.sum(axis=1), 1, rtol=1e-14)
+    # No chance for what has none; what has even chances keeps them but for the biases and scales,
+    # whose standard errors are 0.1 to 0.2 with 300 items.
+    np.testing.assert_allclose(Q, [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]], atol=0.15)
+    assert (Q[[0, 0, 1], [1, 2, 0]] < 1e-6).all()
 
 
 @every_method

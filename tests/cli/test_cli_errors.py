@@ -1,6 +1,10 @@
 """Wrong files and options: one sentence that says where and what to do, and exit code 1."""
 
 import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -334,15 +338,41 @@ def test_files_that_cannot_be_written(estimate, files, tmp_path):
     assert both.startswith("The option --report names ")
 
 
-@pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere"
-)
-def test_a_read_only_folder(estimate, tmp_path):
-    folder = tmp_path / "locked"
-    folder.mkdir(mode=0o555)
-    out = folder / "x.json"
-    sentence = estimate(*LABEL, "--out", out)
-    assert sentence == f"Cannot write {out}: the folder {folder} may not be written."
+# Root may write everywhere, so it becomes somebody else: once everything is imported, because
+# that one may not be allowed to read where Python and truemix are.
+AS_NOBODY = """
+import os, sys
+from truemix.cli import main
+arguments, out = sys.argv[1:-1], sys.argv[-1]
+main([*arguments, "--out", os.path.join("missing", "x.json")])
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+sys.exit(main([*arguments, "--out", out]))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="folders of Windows have no mode that forbids writing")
+def test_a_read_only_folder():
+    # Not tmp_path, which only its owner may enter.
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        place.chmod(0o755)
+        folder = place / "locked"
+        folder.mkdir(mode=0o555)
+        out = folder / "x.json"
+        done = subprocess.run(  # noqa: S603
+            [sys.executable, "-c", AS_NOBODY, "estimate", *written(place), *LABEL, str(out)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert contents(folder) == []
+    assert done.stderr.splitlines()[1:] == [
+        f"Error: Cannot write {out}: the folder {folder} may not be written."
+    ]
+    assert (done.returncode, done.stdout) == (1, "")
 
 
 def test_a_disk_that_refuses_leaves_nothing_behind(files, tmp_path, capsys, monkeypatch):

@@ -9,7 +9,19 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.linear_model import LogisticRegression
 
+from truemix import (
+    ACC,
+    CC,
+    EMQ,
+    PCC,
+    BayesianACC,
+    BayesianEMQ,
+    BayesianKDEy,
+    Bootstrap,
+    KDEy,
+)
 from truemix.experiments import bench
 from truemix.experiments.protocol import BenchSettings
 from truemix.experiments.results import read_results
@@ -32,6 +44,52 @@ TINY = BenchSettings(
 
 def tiny_plan(out, datasets=DATASETS, methods=("all",), alphas=(1.0,), **options):
     return bench.plan(datasets, methods, alphas, **{"settings": TINY, "out": str(out), **options})
+
+
+def as_users_write_it(method, settings):
+    """Return the quantifier of a method from public names, with the settings of its result."""
+    classifier = LogisticRegression(
+        C=settings["C"], class_weight=settings["class_weight"], max_iter=TINY.max_iter, tol=TINY.tol
+    )
+    name = method.removeprefix("Boots-").removeprefix("Bayes-").removesuffix("-cal")
+    sampling = {"draws": TINY.draws, "random_state": TINY.seed_of("sampler")}
+    if method.startswith("Bayes-"):
+        sampling |= {"warmup": TINY.warmup, "estimand": "population"}
+        sampling["temperature"] = settings["temperature"]
+    if name.endswith("+"):
+        # Cross-fitting, replicates of the references and the automatic choice are its defaults.
+        return BayesianKDEy(classifier=classifier, **sampling)
+    if name.startswith("KDEy"):
+        density = {
+            "kernel": "gaussian" if "Gau" in name else "aitchison",
+            "bandwidth": settings["bandwidth"],
+            "shrinkage": settings["shrinkage"],
+            "crossfit": False,
+        }
+        if not method.startswith("Bayes-"):
+            return KDEy(classifier=classifier, **density)
+        known = {"reference_uncertainty": None, "averaging": False}
+        return BayesianKDEy(classifier=classifier, **density, **known, **sampling)
+    if method.startswith("Bayes-"):
+        kind = {"ACC": BayesianACC, "EMQ": BayesianEMQ}[name]
+        return kind(classifier=classifier, **sampling)
+    point = {"CC": CC, "PCC": PCC, "ACC": ACC, "EMQ": EMQ}[name](classifier=classifier)
+    return Bootstrap(point, **sampling) if method.startswith("Boots-") else point
+
+
+def assert_as_users_would_have_it(results, dataset, method, train, batches):
+    """Compare the results of a method with the library's, asked about one batch after the other."""
+    runs = results.runs.set_index(["dataset", "method"])
+    bags = results.bags.query("dataset == @dataset and method == @method").sort_values("bag")
+    fitted = as_users_write_it(method, runs.loc[(dataset, method), "settings"]).fit(*train)
+    expected = [fitted.quantify(batch) for batch in batches]
+    # The same draws and solutions; only sums may be taken in another order.
+    np.testing.assert_allclose(
+        np.stack(bags["prevalence"]), [each.prevalence for each in expected], atol=1e-9
+    )
+    if expected[0].draws is not None:
+        widths = [np.diff(each.interval(TINY.level)).mean() for each in expected]
+        np.testing.assert_allclose(bags["width"], widths, atol=1e-9)
 
 
 def frames(folder):

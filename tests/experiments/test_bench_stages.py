@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from bench_support import TINY
+from bench_support import TINY, assert_as_users_would_have_it
 from sklearn.linear_model import LogisticRegression
 
+from support import posteriors
 from truemix import KDEy, metrics
 from truemix.estimates.intervals import interval_of
 from truemix.experiments.datasets import CATALOGUE, Data, FixedBag, Pool, load_dataset
@@ -15,7 +16,7 @@ from truemix.experiments.methods import METHODS, quantifier_of
 from truemix.experiments.results import read_results
 from truemix.experiments.running import Job, run_dataset
 from truemix.experiments.running.choosing import Choices
-from truemix.experiments.running.judging import inferences, judge
+from truemix.experiments.running.judging import BLOCK, inferences, judge, separately
 from truemix.experiments.running.scores import ScoreFiles, train
 from truemix.experiments.running.stages import digest_of, stages_of
 from truemix.quantifiers.scoring import Scoring
@@ -104,44 +105,72 @@ def published(n_bags, rng):
     return [FixedBag(pool.X, np.bincount(pool.y) / len(pool)) for pool in pools]
 
 
-def run_on(data, monkeypatch, tmp_path, methods, alphas=(1.0,)):
+def run_on(data, monkeypatch, tmp_path, methods, alphas=(1.0,), settings=TINY):
     where = "truemix.experiments.running.work.load_dataset"
     monkeypatch.setattr(where, lambda *_, **__: data)
-    report = run_dataset(Job(data.info.name, methods, alphas, TINY, str(tmp_path)))
+    report = run_dataset(Job(data.info.name, methods, alphas, settings, str(tmp_path)))
     assert report.failures == []
     return read_results(tmp_path, mixes=True)
 
 
-def test_published_bags_are_used_as_they_are(monkeypatch, tmp_path):
+@pytest.fixture(scope="module")
+def judged_published(tmp_path_factory):
+    """All methods on published bags: as many as leave one over when they go in blocks."""
     rng = np.random.default_rng(0)
     train_pool = items(60, rng)
     data = Data(
         CATALOGUE["LeQua2022-T1A"], np.arange(2), train_pool, train_pool, None, None,
-        published(6, rng), published(12, rng),
+        published(6, rng), published(BLOCK + 3, rng),
     )  # fmt: skip
-    methods = ("PCC", "Bayes-EMQ", "Bayes-KDEy(Ait-lambda)+")
-    results = run_on(data, monkeypatch, tmp_path, methods, alphas=(0.1, 1.0))
-    # The first of them, and no other concentration than their own.
+    with pytest.MonkeyPatch.context() as patch:
+        settings = replace(TINY, n_bags=BLOCK + 1)
+        folder = tmp_path_factory.mktemp("published")
+        results = run_on(data, patch, folder, tuple(METHODS), (0.1, 1.0), settings)
+    return data, results
+
+
+def test_the_first_published_bags_are_used_at_their_own_concentration(judged_published):
+    data, results = judged_published
     assert set(results.runs["alpha"]) == {1.0}
-    truth = np.stack(results.bags.query("method == 'PCC'")["truth"])
-    np.testing.assert_allclose(truth, [bag.prevalence for bag in data.test_bags[:10]])
-    chosen = results.runs.set_index("method")["settings"]["PCC"]
-    classifier = LogisticRegression(C=chosen["C"], max_iter=TINY.max_iter)
-    classifier.fit(train_pool.X, train_pool.y)
-    expected = [classifier.predict_proba(bag.X).mean(axis=0) for bag in data.test_bags[:10]]
-    found = np.stack(results.bags.query("method == 'PCC'")["prevalence"])
-    np.testing.assert_allclose(found, expected, atol=1e-3)
+    expected = [bag.prevalence for bag in data.test_bags[: BLOCK + 1]]
+    for _, bags in results.bags.groupby("method"):
+        np.testing.assert_allclose(np.stack(bags["truth"]), expected)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_answer_to_a_published_bag_is_that_of_the_library(judged_published, method):
+    data, results = judged_published
+    train = data.train.X, data.train.y
+    batches = [bag.X for bag in data.test_bags[: BLOCK + 1]]
+    assert_as_users_would_have_it(results, data.info.name, method, train, batches)
+
+
+def test_evidence_is_made_only_of_the_published_bags_in_hand(monkeypatch):
+    P, codes = posteriors(60, 3, seed=0)
+    pool, _ = posteriors(4 * (BLOCK + 1), 3, seed=1)
+    fitted = KDEy(bandwidth=0.4, shrinkage=0.1).fit(P, codes)
+    asked, make = [], KDEy._evidence
+
+    def watched(self, items):
+        asked.append(len(items))
+        return make(self, items)
+
+    monkeypatch.setattr(KDEy, "_evidence", watched)
+    bags = np.arange(len(pool)).reshape(-1, 4)
+    found = [each.prevalence for each in separately(fitted, pool[None], list(bags))]
+    assert asked == [4 * BLOCK, 4]
+    np.testing.assert_allclose(found, [fitted.predict(pool[rows]) for rows in bags], atol=1e-12)
 
 
 def test_given_posteriors_need_no_classifier(monkeypatch, tmp_path):
     rng = np.random.default_rng(0)
 
-    def posteriors(n):
+    def scored(n):
         pool = items(n, rng)
         p = 1.0 / (1.0 + np.exp(3.0 - pool.X.sum(axis=1)))
         return Pool(np.column_stack([1 - p, p]), pool.y)
 
-    pools = [posteriors(n) for n in (80, 40, 90)]
+    pools = [scored(n) for n in (80, 40, 90)]
     info = replace(CATALOGUE["MNIST"], n_classes=2, bag_size=50)
     data = Data(info, np.arange(2), pools[0], pools[0], pools[1], pools[2], given_posteriors=True)
     results = run_on(data, monkeypatch, tmp_path, ("CC", "KDEy(Gau)", "Bayes-KDEy(Ait-lambda)+"))

@@ -133,8 +133,6 @@ def test_the_choice_is_near_the_best_in_hindsight(kernel):
 def test_the_choice_and_the_runners_up_are_reported():
     reference, labels = posteriors(120, 3, seed=0)
     fitted = KDEy().fit(reference, labels)
-    assert fitted.bandwidth_ in automatic.BANDWIDTHS["aitchison"]
-    assert fitted.shrinkage_ in automatic.SHRINKAGES["aitchison"]
     table = fitted.quantify(reference).settings["selection"]
     assert table[0]["bandwidth"] == fitted.bandwidth_
     assert table[0]["shrinkage"] == fitted.shrinkage_
@@ -155,10 +153,12 @@ def test_what_is_given_is_not_chosen():
 
 def test_tiny_and_lopsided_references_work():
     P, codes = posteriors(9, 3, seed=0)
-    assert KDEy().fit(P, codes).predict(P).sum() == pytest.approx(1)
+    # Three items of each class; the classes overlap, so that one of nine may count elsewhere.
+    np.testing.assert_allclose(KDEy().fit(P, codes).predict(P), 1 / 3, atol=1 / 9)
     # One item of the last class only: it stands in for its class in every fold.
     kept = np.flatnonzero((codes < 2) | (np.arange(9) == 8))
-    assert KDEy().fit(P[kept], codes[kept]).predict(P).sum() == pytest.approx(1)
+    found = KDEy().fit(P[kept], codes[kept]).predict(P[kept])
+    np.testing.assert_allclose(found, [3 / 7, 3 / 7, 1 / 7], atol=1 / 14)
 
 
 def test_large_references_are_thinned_but_rare_classes_are_kept():

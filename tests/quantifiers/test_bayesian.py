@@ -18,6 +18,8 @@ from truemix import (
     InputError,
     KDEy,
 )
+from truemix.densities import kde_log_likelihood
+from truemix.inference import sample_mixture
 from truemix.quantifiers.mapls import adaptive_prior, most_probable_mix
 
 SMOOTH = {"bandwidth": 0.3, "shrinkage": 0.1}
@@ -110,9 +112,10 @@ def test_large_batches_agree_with_the_point_method(bayesian, point):
     for estimand in ("population", "batch"):
         bayesian.set_params(random_state=0, estimand=estimand)
         estimate = bayesian.fit(P, codes).quantify(batch)
-        # The mean of a nearly normal posterior is within a fraction of its width of the mode.
+        # The mean of a nearly normal posterior is at its mode. That of draws worth 450 independent
+        # ones or more is known to 0.05 standard deviations: 4 of these.
         width = estimate.of("population").draws.std(axis=0)
-        assert (np.abs(estimate.prevalence - expected) < width).all()
+        assert (np.abs(estimate.prevalence - expected) < 0.2 * width).all()
 
 
 def test_a_seed_may_be_a_generator(reference, target):
@@ -137,19 +140,27 @@ def test_priors_come_in_three_forms(reference, target):
 
 def test_a_strong_prior_is_felt(reference, target):
     strong = BayesianKDEy(prior={"cat": 1, "dog": 1, "eel": 1e5}, random_state=0, **SMOOTH)
-    assert strong.fit(*reference).quantify(target).of("population").prevalence[2] > 0.9
+    estimate = strong.fit(*reference).quantify(target)
+    # As if so many items had been seen beside these 240. Draws of a share vary by 1e-4 around that,
+    # and the mean of a thousand of them is known to 3e-6.
+    expected = (np.array([1, 1, 1e5]) + 240 * estimate.of("batch").prevalence) / 100_242
+    np.testing.assert_allclose(estimate.of("population").prevalence, expected, atol=2e-5)
 
 
 def test_a_higher_temperature_widens_the_population_view(reference, target):
-    widths = [
-        BayesianKDEy(temperature=t, random_state=0, **SMOOTH)
-        .fit(*reference)
-        .quantify(target)
-        .of("population")
-        .draws.std(axis=0)
-        for t in (1.0, 10.0)
-    ]
-    assert (widths[1] > 1.5 * widths[0]).all()
+    matrix = kde_log_likelihood(*reference, target, **SMOOTH)
+    widths = []
+    for t in (1.0, 10.0):
+        quantifier = BayesianKDEy(
+            temperature=t, random_state=0, reference_uncertainty=None, **SMOOTH
+        ).fit(*reference)
+        draws = quantifier.quantify(target).of("population").draws
+        expected = sample_mixture(matrix, temperature=t, random_state=0).draws
+        np.testing.assert_allclose(draws, expected, atol=1e-9)
+        widths.append(draws.std(axis=0))
+    # A tenth of the information is sqrt(10) = 3.2 times the width, where the prior hardly counts
+    # and posteriors are nearly normal; 1000 draws know a width to 4 % or so.
+    np.testing.assert_allclose(widths[1] / widths[0], np.sqrt(10), rtol=0.2)
 
 
 # --- MAPLS --------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import truemix
@@ -9,12 +10,13 @@ from support import posteriors
 from truemix import EMQ, BayesianEMQ, InputError
 from truemix.calibration import CALIBRATORS
 from truemix.inference import sample_mixture
-from truemix.metrics import hard_coverage
+from truemix.metrics import absolute_error, hard_coverage, winkler_score
 from truemix.protocols import DirichletBags
 from truemix.quantifiers import bayesian_emq, reference_uncertainty
 from truemix.quantifiers.bayesian_emq import WEIGHTS_SEED
 from truemix.quantifiers.reference_uncertainty import reference_weights
 from truemix.selection import GridSearch, calibrate_temperature
+from truemix.selection._validation import split
 
 UNCERTAIN = {"calibration": "bcts", "reference_uncertainty": "bootstrap", "random_state": 0}
 
@@ -209,10 +211,32 @@ def test_searches_work_with_it():
     P, codes = posteriors(200, 3, seed=0)
     protocol = DirichletBags(n_bags=4, bag_size=50, random_state=0)
     quantifier = BayesianEMQ(**UNCERTAIN, draws=100)
-    search = GridSearch(quantifier, {"calibration": ["ts", "vs"]}, protocol=protocol)
-    assert search.fit(P, codes).best_quantifier_.reference_uncertainty == "bootstrap"
-    result = calibrate_temperature(quantifier, P, codes, protocol=protocol, grid=[1, 4])
-    assert result.temperature in {1, 4}
+    search = GridSearch(quantifier, {"calibration": ["ts", "vs"]}, protocol=protocol).fit(P, codes)
+    result = calibrate_temperature(quantifier, P, codes, protocol=protocol, grid=[1, 4, 100])
+
+    # The same from plain fits on the items not held out, and plain estimates of each bag.
+    held_out = split(codes, np.arange(3), 0.4)
+    rest = np.setdiff1d(np.arange(200), held_out)
+    drawn = list(protocol.bags(codes[held_out], np.arange(3)))
+    truth = np.array([bag.prevalence for bag in drawn])
+
+    def estimates(**setting):
+        fitted = clone(quantifier).set_params(**setting).fit(P[rest], codes[rest])
+        return [fitted.quantify(P[held_out[bag.index]]) for bag in drawn]
+
+    errors = [
+        absolute_error(truth, [each.prevalence for each in estimates(calibration=c)]).mean()
+        for c in ("ts", "vs")
+    ]
+    np.testing.assert_allclose(search.results_["score"], errors, rtol=1e-6)
+    assert search.best_params_ == {"calibration": ("ts", "vs")[int(np.argmin(errors))]}
+    assert search.best_quantifier_.reference_uncertainty == "bootstrap"
+    winkler = [
+        winkler_score(truth, [each.interval() for each in estimates(temperature=t)]).mean()
+        for t in (1.0, 4.0, 100.0)
+    ]
+    np.testing.assert_allclose(result.results["winkler_score"], winkler, rtol=1e-6)
+    assert result.temperature == (1.0, 4.0, 100.0)[int(np.argmin(winkler))]
 
 
 @pytest.mark.parametrize(

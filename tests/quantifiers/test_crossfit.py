@@ -85,8 +85,11 @@ def test_a_posterior_takes_the_models_in_turn_and_counts_each_item_once(features
         *features[:2]
     )
     width = np.diff(plain.quantify(features[2]).interval())
-    # The product of five posteriors would be narrower by sqrt(5).
-    assert (np.diff(crossfit.interval()) > 0.8 * width).all()
+    # The product of five posteriors would be narrower by sqrt(5) = 2.2; their mixture is as wide
+    # as they are, and wider by how far the models differ, which is little.
+    ratio = np.diff(crossfit.interval()) / width
+    assert (ratio > 0.85).all()
+    assert (ratio < 1.4).all()
 
 
 @pytest.mark.parametrize(
@@ -115,7 +118,7 @@ def test_every_quantifier_can_and_groups_are_the_same_as_one_by_one(quantifier, 
         np.testing.assert_allclose(alone.prevalence, by_group[group].prevalence, atol=1e-9)
         assert alone.prevalence.sum() == pytest.approx(1)
         if alone.draws is not None:
-            assert alone.draws.shape == by_group[group].draws.shape
+            np.testing.assert_allclose(alone.draws, by_group[group].draws, atol=1e-9)
     again = found.quantify(T[groups == "b"])
     np.testing.assert_array_equal(again.prevalence, alone.prevalence)
 

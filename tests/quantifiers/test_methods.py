@@ -104,7 +104,8 @@ def test_emq_accepts_zeros():
     np.testing.assert_allclose(fitted.predict(np.eye(3)[[0, 0, 1]]), [2 / 3, 1 / 3, 0], atol=1e-7)
     for calibration in ("ts", "bcts", "vs", "nbvs"):
         mix = EMQ(calibration=calibration).fit(reference, [0, 1, 2, 0] * 5).predict(np.eye(3))
-        assert np.isfinite(mix).all()
+        # One sure item of each class; calibrated on 20 items they are sure to within a percent.
+        np.testing.assert_allclose(mix, 1 / 3, atol=0.004)
 
 
 def exact_posteriors(n, seed, mix, train):

@@ -87,6 +87,8 @@ CASES = [
     (ACC(), {"cv": [3]}),
     (BayesianKDEy(**SMOOTH, **SHORT), {"bandwidth": [0.3, 1.0], "estimand": ["population"]}),
     (BayesianKDEy(**SMOOTH, **SHORT), {"temperature": [1.0, 5.0]}),
+    (KDEy(**SMOOTH), {"bandwidth": [0.2, 0.4], "unknown": [True, False]}),
+    (BayesianKDEy(**SMOOTH, **SHORT), {"bandwidth": [0.2, 0.4], "unknown": [True, False]}),
     (BayesianEMQ(**SHORT), {"prior": [0.5, "mapls"]}),
     (BayesianACC(**SHORT), {"prior": [0.5, 5.0]}),
     (Bootstrap(CC(), draws=30, random_state=0), {"quantifier": [CC(), KDEy(**SMOOTH), PCC()]}),
@@ -446,9 +448,10 @@ def test_a_setting_that_fails_is_named(n_jobs, features):
         GridSearch(EMQ(), grid, protocol=BAGS, n_jobs=n_jobs).fit(*features)
 
 
-def test_an_error_of_another_kind_keeps_its_kind(features):
-    grid = {"classifier": [Failing(RuntimeError)]}
-    with pytest.raises(RuntimeError, match="no luck") as caught:
+@pytest.mark.parametrize("kind", [RuntimeError, TypeError])
+def test_an_error_of_another_kind_keeps_its_kind(kind, features):
+    grid = {"classifier": [Failing(kind)]}
+    with pytest.raises(kind, match="no luck") as caught:
         GridSearch(EMQ(), grid, protocol=BAGS).fit(*features)
     assert "This happened with the setting classifier=Failing" in caught.value.__notes__[0]
 

@@ -82,6 +82,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
     classes_: AnyArray
     train_prevalence_: FloatArray
     n_features_in_: int
+    feature_names_in_: AnyArray
     _scorer: Scorer
     # What the references look like and their class numbers, for checks; absent after loading.
     _references: tuple[FloatArray, IntArray]
@@ -376,6 +377,25 @@ def pooled(versions: FloatArray, bags: list[IntArray]) -> tuple[FloatArray, list
     n_versions, n_items, n_classes = versions.shape
     first = n_items * np.arange(n_versions)[:, None]
     return versions.reshape(-1, n_classes), [(first + rows).ravel() for rows in bags]
+
+
+def gathered(scored: FloatArray, bags: list[IntArray]) -> tuple[FloatArray, list[IntArray]]:
+    """Return the scores of the items in some bags, bag after bag, and the rows of each bag there.
+
+    Without a copy where these are all items in their order, as in most calls.
+
+    Examples
+    --------
+    >>> scored = np.array([[[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]]])
+    >>> part, rows = gathered(scored, [np.array([2]), np.array([1, 2])])
+    >>> part[0, :, 0], [each.tolist() for each in rows]
+    (array([0.4, 0.2, 0.4]), [[0], [1, 2]])
+    """
+    every = np.concatenate(bags)
+    ends = np.cumsum([len(rows) for rows in bags])
+    in_order = np.array_equal(every, np.arange(scored.shape[1]))
+    part = scored if in_order else scored[:, every]
+    return part, np.split(np.arange(len(every)), ends[:-1])
 
 
 def read_labels(X: Any, y: Any, classes: Any = None) -> tuple[IntArray, AnyArray]:

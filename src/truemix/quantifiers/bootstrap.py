@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from truemix._threads import row_blocks
 from truemix._typing import AnyArray, FloatArray, IntArray
-from truemix.quantifiers.base import Inference, Quantifier
+from truemix.quantifiers.base import Inference, Quantifier, gathered
 from truemix.quantifiers.reference_uncertainty import (
     bags_at_once,
     number_of_versions,
@@ -194,9 +194,7 @@ class Bootstrap(Quantifier):
             return super()._infer_scored(scored, bags, seed)
         inferences: list[Inference] = []
         for block in bags_at_once(bags, 2 * len(scored) * scored.shape[2]):
-            part = scored[:, np.concatenate(block)]
-            ends = np.cumsum([len(rows) for rows in block])
-            own = np.split(np.arange(ends[-1]), ends[:-1])
+            part, own = gathered(scored, block)
             n_resamples = self._n_resamples(part)
             # Twice as large as the versions that are counted there: in double precision.
             at_once = versions_at_once(2 * len(part) * part.shape[1], part.shape[2])

@@ -13,7 +13,7 @@ from truemix._threads import row_blocks
 from truemix._typing import FloatArray, IntArray
 from truemix.inference.sampling import check_settings
 from truemix.inference.versions import sample_blocks
-from truemix.quantifiers.base import Inference
+from truemix.quantifiers.base import Inference, gathered
 from truemix.quantifiers.reference_uncertainty import (
     bags_at_once,
     number_of_versions,
@@ -71,13 +71,10 @@ class ReweightingMixin(BayesianMixin):
             return super()._infer_scored(scored, bags, seed)
         inferences: list[Inference] = []
         for block in bags_at_once(bags, scored.shape[2]):
-            rows = np.concatenate(block)
-            part = scored if len(bags) == 1 else scored[:, rows]
+            part, own = gathered(scored, block)
             if versions_at_once(*part.shape[1:]) < number_of_versions(*part.shape[1:]):
                 inferences.append(self._infer_large(part, seed))
             else:
-                ends = np.cumsum([len(bag) for bag in block])
-                own = np.split(np.arange(ends[-1]), ends[:-1])
                 inferences += super()._infer_scored(part, own, seed)
         return inferences
 

@@ -107,7 +107,7 @@ def naming(setting: Setting) -> Iterator[None]:
     shown = ", ".join(f"{name}={value!r}" for name, value in setting.items())
     try:
         yield
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         raise InputError(f"The setting {shown} cannot be used: {error}") from error
     except Exception as error:
         error.add_note(f"This happened with the setting {shown}.")

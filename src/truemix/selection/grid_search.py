@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
 
 from truemix._typing import AnyArray, FloatArray
 from truemix.estimates import Estimate, EstimateSet
@@ -71,6 +72,8 @@ class GridSearch(BaseEstimator):
         equal parts).
     classes_, train_prevalence_ : ndarray of shape (K,)
         As for every quantifier.
+    n_features_in_, feature_names_in_
+        Number of columns, and their names if there were any; those of ``best_quantifier_``.
 
     Notes
     -----
@@ -193,6 +196,23 @@ class GridSearch(BaseEstimator):
     def quantify_by(self, X: Any, groups: Any, *, check: bool = False) -> EstimateSet:
         """Estimate the mix of each group of items with the best quantifier."""
         return self._best().quantify_by(X, groups, check=check)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns that a batch must have."""
+        return self._best().n_features_in_
+
+    @property
+    def feature_names_in_(self) -> AnyArray:
+        """Names of these columns, where ``fit`` saw any."""
+        return self._best().feature_names_in_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        if isinstance(self.quantifier, Quantifier):
+            tags.input_tags = get_tags(self.quantifier).input_tags
+        return tags
 
     def _best(self) -> Quantifier:
         if not hasattr(self, "best_quantifier_"):

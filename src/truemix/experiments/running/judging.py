@@ -40,8 +40,12 @@ def separately(
     quantifier: Quantifier, scored: FloatArray, bags: list[IntArray]
 ) -> Iterator[Inference]:
     """Yield the same for bags without common items, whose evidence is too large to hold at once."""
+    from truemix.quantifiers.base import gathered
+
     for block in row_blocks(len(bags), BLOCK):
-        yield from quantifier._infer_scored(scored, bags[block], quantifier._seed())
+        # Only these items: the evidence of the whole pool would be made anew for every block.
+        part, own = gathered(scored, bags[block])
+        yield from quantifier._infer_scored(part, own, quantifier._seed())
 
 
 def judge(
