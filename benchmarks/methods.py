@@ -37,8 +37,8 @@ METHODS = {
     "CC": CC(),
     "PCC": PCC(),
     "ACC": ACC(),
+    "EMQ (none)": EMQ(calibration=None),
     "EMQ": EMQ(),
-    "EMQ (bcts)": EMQ(calibration="bcts"),
     "KDEy (gaussian)": KDEy(kernel="gaussian"),
     "KDEy": KDEy(),
 }

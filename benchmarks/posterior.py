@@ -107,7 +107,7 @@ def main():
             ),
             "BayesianEMQ / MAPLS": (
                 BayesianMAPLS(Given(), val_split=5),
-                BayesianEMQ(estimand="population", random_state=0),
+                BayesianEMQ(calibration=None, estimand="population", random_state=0),
             ),
             "BayesianACC / BayesianCC": (
                 Counting(Given(), val_split=5),

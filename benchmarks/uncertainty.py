@@ -33,7 +33,7 @@ DATA_SETS = (
 )  # fmt: skip
 PAPER = {"crossfit": False, "reference_uncertainty": None, "averaging": False}
 METHODS = {
-    "Bayes-EMQ": BayesianEMQ(),
+    "Bayes-EMQ": BayesianEMQ(calibration=None),
     # Its draws are expensive where many classes overlap.
     "Bayes-ACC": BayesianACC(draws=400),
     "Bayes-KDEy(Gau)": BayesianKDEy(kernel="gaussian", **PAPER),

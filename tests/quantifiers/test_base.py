@@ -326,7 +326,7 @@ def test_an_unfitted_quantifier_says_so(quantifier, target):
         (KDEy(shrinkage=float("nan")), "Got nan instead"),
         (KDEy(kernel="epanechnikov"), "'kernel' parameter must be one of 'aitchison', 'ilr'"),
         (KDEy(kernel=None), "Got None instead"),
-        (EMQ(calibration="platt"), "'calibration' parameter must be one of 'ts', 'bcts', 'vs'"),
+        (EMQ(calibration="platt"), "'calibration' parameter must be one of 'auto', 'ts', 'bcts'"),
     ],
 )
 def test_wrong_parameters_are_refused_in_fit(quantifier, sentence, reference):

@@ -139,7 +139,7 @@ def test_with_huge_references_it_changes_nothing():
 
 def test_without_it_the_calibration_is_taken_as_known():
     (P, codes), target = data()
-    found = BayesianEMQ(calibration="vs", random_state=1).fit(P, codes)
+    found = BayesianEMQ(calibration="vs", reference_uncertainty=None, random_state=1).fit(P, codes)
     calibrated = found.calibrator_.transform(target)
     sample = sample_mixture(np.log(calibrated / found.train_prevalence_), random_state=1)
     np.testing.assert_array_equal(found.quantify(target).draws, sample.batch)
@@ -170,7 +170,7 @@ def test_temperature_and_priors_work_with_it(setting):
     np.testing.assert_allclose(found.draws.sum(axis=1), 1)
     assert found.diagnostics["versions"] == 100
     # The mode is that of the mean version, close to that of the fitted map.
-    plain = BayesianEMQ(calibration="bcts", random_state=0, draws=200, **setting)
+    plain = BayesianEMQ(reference_uncertainty=None, random_state=0, draws=200, **setting)
     known = plain.fit(P, codes).quantify(target).diagnostics
     np.testing.assert_allclose(found.diagnostics["map"], known["map"], atol=0.03)
     np.testing.assert_allclose(found.diagnostics["prior"], known["prior"], rtol=0.1)
@@ -243,7 +243,10 @@ def test_searches_work_with_it():
     ("parameters", "sentence"),
     [
         ({"calibration": "ts", "reference_uncertainty": "x"}, "'reference_uncertainty' parameter"),
-        ({"reference_uncertainty": "bootstrap"}, "choose one, such as calibration='bcts'"),
+        (
+            {"calibration": None, "reference_uncertainty": "bootstrap"},
+            "choose one, such as calibration='bcts'",
+        ),
     ],
 )
 def test_wrong_parameters_are_refused_in_fit(parameters, sentence):

@@ -64,7 +64,7 @@ def test_the_maximum_likelihood_is_that_of_all_models_scores_together(features, 
     stacked = kde_log_likelihood(references, features[1], targets.reshape(-1, 3), **SMOOTH)
     # Two paths of the solver to a gap of 1e-8, flat to 1e-4 in the shares.
     np.testing.assert_allclose(mix, maximize_mixture(stacked).prevalence, atol=1e-4)
-    mix = fitted(EMQ(), features).predict(features[2])
+    mix = fitted(EMQ(calibration=None), features).predict(features[2])
     ratios = np.log(targets.reshape(-1, 3)) - np.log([1 / 3] * 3)
     np.testing.assert_allclose(mix, maximize_mixture(ratios).prevalence, atol=1e-4)
 

@@ -75,7 +75,7 @@ def test_posteriors_that_are_too_sure_need_a_higher_temperature():
     for power in (1, 4):
         # Rows raised to a power are calibrated for no mix at all: EMQ errs, and is sure of it.
         sure = P**power / (P**power).sum(axis=1, keepdims=True)
-        quantifier = BayesianEMQ(random_state=0, draws=300, estimand="population")
+        quantifier = BayesianEMQ(calibration=None, random_state=0, draws=300, estimand="population")
         calibrated = calibrate_temperature(quantifier, sure, codes, protocol=bags, grid=[1, 4, 16])
         chosen.append(calibrated.temperature)
         assert (np.diff(calibrated.results["width"]) > 0).all()

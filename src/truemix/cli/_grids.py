@@ -51,7 +51,7 @@ def _typed(name: str, value: Any) -> Any:
     """Return a value as it would have been typed."""
     if name == "prior":
         return (f"{value}",)
-    read_as_text = {"bandwidth", "shrinkage", "reference_uncertainty"}
+    read_as_text = {"bandwidth", "shrinkage", "calibration", "reference_uncertainty"}
     return f"{value}" if name in read_as_text else value
 
 

@@ -55,7 +55,7 @@ class MethodOptions:
         said = {each.name: getattr(self, each.name) for each in fields(self)}
         skipped = ("method", "prior", "seed")
         given = {k: v for k, v in said.items() if k not in skipped and v is not None}
-        for name in ("bandwidth", "shrinkage", "reference_uncertainty"):
+        for name in ("bandwidth", "shrinkage", "calibration", "reference_uncertainty"):
             if name in given:
                 given[name] = value_of(given[name])
         return given

@@ -131,9 +131,11 @@ Calibration = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        show_default="none",
+        show_default="auto",
         rich_help_panel=_METHOD,
-        help="Map of the posteriors for emq and bayesian-emq: ts, bcts, vs or nbvs.",
+        help="Map of the posteriors for emq and bayesian-emq, learned from REFERENCE: ts, bcts, vs "
+        "or nbvs; auto is bcts, which also learns the mix that the classifier was trained for; "
+        "none takes posteriors as calibrated for the mix of REFERENCE.",
     ),
 ]
 Estimand = Annotated[
@@ -159,7 +161,7 @@ ReferenceUncertainty = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        show_default="bootstrap with bayesian-kdey",
+        show_default="bootstrap",
         rich_help_panel=_METHOD,
         help="Whether intervals allow for the references being few: bootstrap or none. none is "
         "much faster for large targets, and right only if references are many.",

@@ -130,7 +130,7 @@ def point_quantifier(point: str, setting: Setting) -> Quantifier:
 
     if point in KERNELS:
         return quantifiers.KDEy(kernel=KERNELS[point], crossfit=False, **setting)
-    found: Quantifier = getattr(quantifiers, point)()
+    found: Quantifier = getattr(quantifiers, point)(**_paper_settings(point))
     return found
 
 
@@ -167,5 +167,11 @@ def quantifier_of(method: Method, setting: Setting, settings: BenchSettings) -> 
             **setting,
             **sampling,
         )
-    found: Quantifier = getattr(quantifiers, f"Bayesian{method.point}")(**sampling)
+    kind = getattr(quantifiers, f"Bayesian{method.point}")
+    found: Quantifier = kind(**_paper_settings(method.point), **sampling)
     return found
+
+
+def _paper_settings(point: str) -> Setting:
+    """Return what must be said to get the paper's method: it does not calibrate posteriors."""
+    return {"calibration": None} if point == "EMQ" else {}

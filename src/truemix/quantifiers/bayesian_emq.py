@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from truemix._typing import AnyArray, FloatArray, IntArray
-from truemix.calibration import CALIBRATORS, Calibrator
+from truemix.calibration import Calibrator
 from truemix.exceptions import InputError
 from truemix.quantifiers.base import Inference
-from truemix.quantifiers.emq import EMQ
+from truemix.quantifiers.emq import AUTOMATIC, EMQ
 from truemix.quantifiers.mapls import adaptive_prior, most_probable_mix
 from truemix.quantifiers.reference_uncertainty import VERSIONS, reference_weights
 from truemix.quantifiers.reweighting import ReweightingMixin
@@ -23,9 +23,9 @@ WEIGHTS_SEED = 0
 class BayesianEMQ(ReweightingMixin, EMQ):
     """Bayesian maximum likelihood for label shift: draws from the posterior of the mix.
 
-    The likelihood of :class:`truemix.EMQ` (posterior ÷ training share) with a true Dirichlet
-    prior. ``prior="mapls"`` uses the adaptive prior of MAPLS (Ye et al., 2024), whose strength
-    depends on how far the batch seems to be from uniform and from the training mix.
+    The likelihood of :class:`truemix.EMQ` (calibrated posterior ÷ reference share) with a true
+    Dirichlet prior. ``prior="mapls"`` uses the adaptive prior of MAPLS (Ye et al., 2024), whose
+    strength depends on how far the batch seems to be from uniform and from the training mix.
 
     Parameters
     ----------
@@ -35,11 +35,12 @@ class BayesianEMQ(ReweightingMixin, EMQ):
         As for :class:`truemix.BayesianKDEy`, or the adaptive prior.
     temperature, draws, warmup, sampler, random_state, estimand
         As for :class:`truemix.BayesianKDEy`.
-    reference_uncertainty : {None, "bootstrap"}
+    reference_uncertainty : {"auto", None, "bootstrap"}
         None takes the calibration as known. ``"bootstrap"``: it is known only as well as the
-        references tell. The draws are spread over 100 versions of the calibration map and of the
-        training shares, each from randomly reweighted references (a Bayesian bootstrap over all
-        of them). Needs a calibration.
+        references tell. The draws are spread over 100 replicates of the calibration map and of
+        the reference shares, each from randomly reweighted references (a Bayesian bootstrap over
+        all of them). Needs a calibration. ``"auto"`` is ``"bootstrap"`` with a calibration, and
+        None without.
 
     Notes
     -----
@@ -68,9 +69,7 @@ class BayesianEMQ(ReweightingMixin, EMQ):
 
     >>> widths = []
     >>> for uncertainty in (None, "bootstrap"):
-    ...     quantifier = BayesianEMQ(
-    ...         calibration="bcts", reference_uncertainty=uncertainty, random_state=0
-    ...     )
+    ...     quantifier = BayesianEMQ(reference_uncertainty=uncertainty, random_state=0)
     ...     interval = quantifier.fit(P, labels).quantify(batch).interval()
     ...     widths.append(np.diff(interval[0])[0])
     >>> np.round(widths, 1)
@@ -88,7 +87,7 @@ class BayesianEMQ(ReweightingMixin, EMQ):
         classifier: Any = None,
         cv: Any = 5,
         crossfit: Any = False,
-        calibration: Any = None,
+        calibration: Any = "auto",
         prior: Any = 1.0,
         temperature: Any = 1.0,
         draws: Any = 1000,
@@ -96,7 +95,7 @@ class BayesianEMQ(ReweightingMixin, EMQ):
         sampler: str = "auto",
         random_state: Any = None,
         estimand: str = "batch",
-        reference_uncertainty: Any = None,
+        reference_uncertainty: Any = "auto",
     ) -> None:
         super().__init__(classifier=classifier, cv=cv, crossfit=crossfit, calibration=calibration)
         self.prior = prior
@@ -111,6 +110,8 @@ class BayesianEMQ(ReweightingMixin, EMQ):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._check_sampling()
+        if self.reference_uncertainty == AUTOMATIC:
+            return
         self._check_reference_uncertainty()
         if self.reference_uncertainty is not None and self.calibration is None:
             raise InputError(
@@ -119,9 +120,19 @@ class BayesianEMQ(ReweightingMixin, EMQ):
                 "as calibration='bcts'."
             )
 
+    @property
+    def _reweights(self) -> bool:
+        if self.reference_uncertainty == AUTOMATIC:
+            return self._calibration is not None
+        return super()._reweights
+
+    def _resolved(self) -> dict[str, Any]:
+        resolved = "bootstrap" if self._reweights else None
+        return {**super()._resolved(), "reference_uncertainty": resolved}
+
     def _learn(self, posteriors: FloatArray, codes: IntArray) -> None:
         super()._learn(posteriors, codes)
-        if self.reference_uncertainty is not None:
+        if self._reweights:
             weights = reference_weights(len(codes), np.arange(VERSIONS), WEIGHTS_SEED)
             self._maps = self.calibrator_.refits(posteriors, codes, weights)
             totals = weights @ np.eye(posteriors.shape[1])[codes]
@@ -129,7 +140,7 @@ class BayesianEMQ(ReweightingMixin, EMQ):
 
     def _state(self) -> dict[str, AnyArray]:
         state = super()._state()
-        if self.reference_uncertainty is None:
+        if not self._reweights:
             return state
         states = [calibrator.state() for calibrator in self._maps]
         maps = {f"map_{name}": np.array([each[name] for each in states]) for name in states[0]}
@@ -137,13 +148,11 @@ class BayesianEMQ(ReweightingMixin, EMQ):
 
     def _restore(self, state: Mapping[str, AnyArray]) -> None:
         super()._restore(state)
-        if self.reference_uncertainty is not None:
+        if self._reweights:
             self._shares = state["map_shares"].astype(np.float64, casting="safe")
             names = list(self.calibrator_.state())
             self._maps = [
-                CALIBRATORS[self.calibration].from_state(
-                    {name: state[f"map_{name}"][v] for name in names}
-                )
+                type(self.calibrator_).from_state({name: state[f"map_{name}"][v] for name in names})
                 for v in range(len(self._shares))
             ]
 
@@ -176,7 +185,7 @@ class BayesianEMQ(ReweightingMixin, EMQ):
 
     def _stacked(self, versions: FloatArray) -> tuple[FloatArray, int]:
         """Return the evidence for a point estimate, versions below each other, and their number."""
-        if self.reference_uncertainty is not None:
+        if self._reweights:
             # As good as the fitted map, because evidence is linear in what maps differ in.
             versions = versions.mean(axis=0, keepdims=True, dtype=np.float64)
         return versions.reshape(-1, versions.shape[2]), len(versions)

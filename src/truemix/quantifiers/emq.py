@@ -12,13 +12,20 @@ from truemix.calibration import CALIBRATORS
 from truemix.quantifiers.likelihood import LikelihoodQuantifier
 from truemix.validation import check_choice
 
+AUTOMATIC = "auto"
+# Temperature and biases: whether posteriors are too sure, and which mix they were made for. As good
+# as none or better in every setting of benchmarks/training_mix.py, from 50 references on.
+CHOSEN = "bcts"
+
 
 class EMQ(LikelihoodQuantifier):
     """Maximum likelihood for label shift (MLLS), also known as EMQ or SLD.
 
-    By Bayes' rule a posterior divided by the training share is, up to a factor per item, the
-    likelihood of the item under each class; the mix is the one under which the batch is most
-    likely. Right if the posteriors are calibrated, so calibrate classifiers that are not.
+    By Bayes' rule a posterior divided by the share of the class that it was made for is, up to a
+    factor per item, the likelihood of the item under each class; the mix is the one under which the
+    batch is most likely. Right if posteriors are calibrated and the shares are those of the
+    references. A classifier trained on another mix, or with class weights, implies other shares;
+    the default calibration learns both from the references.
 
     Parameters
     ----------
@@ -29,9 +36,12 @@ class EMQ(LikelihoodQuantifier):
     crossfit : bool
         Score targets with the models of the folds, as the references were, instead of the one
         refitted on everything.
-    calibration : {None, "ts", "bcts", "vs", "nbvs"}
+    calibration : {"auto", None, "ts", "bcts", "vs", "nbvs"}
         Map fitted on the references' (out-of-fold) posteriors and applied to targets:
         temperature scaling, the same with class biases, vector scaling with and without them.
+        A map with biases also learns which mix the classifier was trained for. ``"auto"`` is
+        ``"bcts"``. None is the paper's method: posteriors are taken to be calibrated, for the mix
+        of the references.
 
     Attributes
     ----------
@@ -55,8 +65,8 @@ class EMQ(LikelihoodQuantifier):
     >>> quantifier.quantify(np.column_stack([1 - batch, batch]))
     EMQ: the mix of 1,000 items
     class  estimate  counted  reference
-    0        90.7 %   77.6 %     50.0 %
-    1         9.3 %   22.4 %     50.0 %
+    0        89.7 %   77.6 %     50.0 %
+    1        10.3 %   22.4 %     50.0 %
     """
 
     calibrator_: Any
@@ -67,7 +77,7 @@ class EMQ(LikelihoodQuantifier):
         classifier: Any = None,
         cv: Any = 5,
         crossfit: Any = False,
-        calibration: Any = None,
+        calibration: Any = "auto",
     ) -> None:
         self.classifier = classifier
         self.cv = cv
@@ -76,12 +86,21 @@ class EMQ(LikelihoodQuantifier):
 
     def _check_parameters(self) -> None:
         if self.calibration is not None:
-            check_choice(self.calibration, "calibration", tuple(CALIBRATORS))
+            check_choice(self.calibration, "calibration", (AUTOMATIC, *CALIBRATORS))
+
+    @property
+    def _calibration(self) -> str | None:
+        """The name of the map that is fitted."""
+        name: str | None = CHOSEN if self.calibration == AUTOMATIC else self.calibration
+        return name
+
+    def _resolved(self) -> dict[str, Any]:
+        return {**super()._resolved(), "calibration": self._calibration}
 
     def _learn(self, posteriors: FloatArray, codes: IntArray) -> None:
         self.calibrator_ = None
-        if self.calibration is not None:
-            self.calibrator_ = CALIBRATORS[self.calibration]().fit(posteriors, codes)
+        if self._calibration is not None:
+            self.calibrator_ = CALIBRATORS[self._calibration]().fit(posteriors, codes)
 
     def _state(self) -> dict[str, AnyArray]:
         learned = {} if self.calibrator_ is None else self.calibrator_.state()
@@ -91,14 +110,14 @@ class EMQ(LikelihoodQuantifier):
     def _restore(self, state: Mapping[str, AnyArray]) -> None:
         super()._restore(state)
         self.calibrator_ = None
-        if self.calibration is not None:
+        if self._calibration is not None:
             prefix = "calibrator_"
             learned = {
                 name.removeprefix(prefix): value
                 for name, value in state.items()
                 if name.startswith(prefix)
             }
-            self.calibrator_ = CALIBRATORS[self.calibration].from_state(learned)
+            self.calibrator_ = CALIBRATORS[self._calibration].from_state(learned)
 
     def _evidence(self, posteriors: FloatArray) -> FloatArray:
         if self.calibrator_ is not None:

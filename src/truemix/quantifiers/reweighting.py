@@ -39,6 +39,11 @@ class ReweightingMixin(BayesianMixin):
     def _explain(self, inference: Inference, versions: FloatArray) -> None:
         """Add to the diagnostics of a bag what its evidence tells."""
 
+    @property
+    def _reweights(self) -> bool:
+        """Whether draws are spread over reweighted references."""
+        return self.reference_uncertainty is not None
+
     def _check_reference_uncertainty(self) -> None:
         if self.reference_uncertainty is not None:
             check_choice(self.reference_uncertainty, "reference_uncertainty", ("bootstrap",))
@@ -48,7 +53,7 @@ class ReweightingMixin(BayesianMixin):
         return np.zeros_like(versions)
 
     def _versions(self, scored: FloatArray, seed: int | None) -> FloatArray:
-        if self.reference_uncertainty is None:
+        if not self._reweights:
             return super()._versions(scored, seed)
         return self._reweighted(scored, seed, np.arange(self._n_versions(scored)))
 
@@ -67,7 +72,7 @@ class ReweightingMixin(BayesianMixin):
     def _infer_scored(
         self, scored: FloatArray, bags: list[IntArray], seed: int | None
     ) -> list[Inference]:
-        if self.reference_uncertainty is None:
+        if not self._reweights:
             return super()._infer_scored(scored, bags, seed)
         inferences: list[Inference] = []
         for block in bags_at_once(bags, scored.shape[2]):

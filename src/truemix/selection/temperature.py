@@ -114,7 +114,7 @@ def calibrate_temperature(
     >>> p = np.concatenate([rng.beta(2, 4, 500), rng.beta(4, 2, 500)])
     >>> P = np.column_stack([1 - p, p]) ** 3
     >>> calibrated = calibrate_temperature(
-    ...     BayesianEMQ(random_state=0),
+    ...     BayesianEMQ(calibration=None, random_state=0),
     ...     P / P.sum(axis=1, keepdims=True),
     ...     np.repeat(["ham", "spam"], 500),
     ...     protocol=DirichletBags(n_bags=20, bag_size=200),
