@@ -21,8 +21,10 @@ class BayesianKDEy(ReweightingMixin, KDEy):
     """Bayesian quantification with kernel densities in the simplex.
 
     The densities of :class:`truemix.KDEy`, and instead of the most likely mix draws from the
-    posterior over all mixes. ``estimand="population"`` with ``temperature=1`` is the method
-    Bayes-KDEy of Moreo, González and del Coz.
+    posterior over all mixes. ``crossfit=False, reference_uncertainty=None, averaging=False,
+    estimand="population"``, with bandwidth and shrinkage chosen by
+    :class:`truemix.selection.GridSearch` on validation bags, is the method Bayes-KDEy of Moreo,
+    González and del Coz.
 
     Parameters
     ----------
@@ -39,16 +41,18 @@ class BayesianKDEy(ReweightingMixin, KDEy):
         Gibbs needs temperature 1; ``"auto"`` takes what is predicted to be faster, which for other
         temperatures may also be Metropolis sampling with independent proposals.
     random_state : int, Generator or None
-        The same seed gives the same draws. None takes a new seed, which ``settings`` shows.
+        The same seed gives the same draws. None takes a new seed in each ``fit``, which
+        ``settings`` shows.
     estimand : {"batch", "population"}
         The mix of these very items, or of the source that they come from.
         ``Estimate.of`` gives the other one from the same run.
     reference_uncertainty : {"bootstrap", None}
         ``"bootstrap"``: the densities are known only as well as the references tell. The draws
-        are spread over 100 versions of them, each with randomly reweighted references (a Bayesian
-        bootstrap within each class). None takes the densities as known, as the paper does.
+        are spread over 100 replicates of them, each with randomly reweighted references (a
+        Bayesian bootstrap within each class) and a share of items unlike them. None takes the
+        densities as known, as the paper does.
     averaging : bool
-        With reference uncertainty: spread the versions also over the settings of bandwidth and
+        With reference uncertainty: spread the replicates also over the settings of bandwidth and
         shrinkage that the automatic choice could not tell apart.
     unknown : bool
         As for :class:`truemix.KDEy`; the unknown share has draws and an interval, too. Its prior is
