@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from truemix.cli._output import write
+from truemix.estimates.checks import CANNOT_TELL, FAILED, NOT_CHECKED, PASSED
 from truemix.estimates.text import (
     DASH,
     about_intervals,
@@ -21,6 +22,9 @@ from truemix.estimates.text import (
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
+
+# Verdicts of a check, in a cell of a table.
+FITS = {PASSED: "yes", FAILED: "no", CANNOT_TELL: "cannot tell", NOT_CHECKED: ""}
 
 
 @dataclass(frozen=True)
@@ -103,8 +107,12 @@ def summary_cells(summary: dict[str, Any]) -> Cells:
         columns = [name for name in columns if name not in {"interval", "rose"}]
     title = f"{summary['method']}: the mix of {items(summary['target']['n_items'])}"
     below = [about_intervals(summary["level"], summary["estimand"])] if bounds else []
-    if any("label_shift" in group["checks"] for group in summary["groups"]) and by is not None:
-        columns.insert(-1, "fits")
+    shifts = [group["checks"]["label_shift"] for group in summary["groups"]]
+    if by is not None:
+        if any(shift["checked"] for shift in shifts):
+            columns.insert(-1, "fits")
+        else:
+            below.append(shifts[-1]["explanation"])
     if any(group["unknown"] for group in summary["groups"]) and by is not None:
         columns.insert(-1, "unknown")
     header = columns.copy()
@@ -122,13 +130,15 @@ def summary_cells(summary: dict[str, Any]) -> Cells:
 def _about_checks(group: dict[str, Any]) -> list[str]:
     """Return lines about items of no class, and about checks that passed; failures come apart."""
     about = [] if group["unknown"] is None else [group["unknown"]["sentence"]]
-    return about + [each["explanation"] for each in group["checks"].values() if each["passed"]]
+    return about + [
+        each["explanation"] for each in group["checks"].values() if each["verdict"] != FAILED
+    ]
 
 
 def _summary_rows(summary: dict[str, Any]) -> list[dict[str, str]]:
     rows = []
     for group, each in classes_by_group(summary):
-        shift = group["checks"].get("label_shift")
+        shift = group["checks"]["label_shift"]
         increase = each["prob_increase"]
         rows.append(
             {
@@ -140,7 +150,7 @@ def _summary_rows(summary: dict[str, Any]) -> list[dict[str, str]]:
                 "rose": "" if increase is None else chance(increase),
                 "items": f"{group['n_items']:,}",
                 "unknown": "" if group["unknown"] is None else percent(group["unknown"]["share"]),
-                "fits": "" if shift is None else "yes" if shift["passed"] else "no",
+                "fits": FITS[shift["verdict"]],
             }
         )
     if summary["interval"] is not None:
@@ -165,6 +175,7 @@ def weight_cells(content: dict[str, Any]) -> Cells:
         row += [percent(each["share"]), percent(each["reference"])]
     title = f"{content['method']}: class weights for {items(content['n_items'])}"
     below = [about_intervals(content["level"], content["estimand"])] if bounds else []
+    below.append(content["checks"]["label_shift"]["explanation"])
     return Cells(title, header, rows, below)
 
 

@@ -99,6 +99,7 @@ def adapt(
 def _content(estimate: Estimate, level: float) -> dict[str, Any]:
     """Return the class weights as plain numbers and text."""
     from truemix._version import __version__
+    from truemix.estimates.checks import LABEL_SHIFT, not_checked, point_method
     from truemix.report.plain import plain_name
 
     classes = []
@@ -120,6 +121,11 @@ def _content(estimate: Estimate, level: float) -> dict[str, Any]:
         "level": level,
         "n_items": estimate.n_items,
         "classes": classes,
+        "checks": {
+            LABEL_SHIFT: not_checked(
+                point_method(estimate.method, estimate.settings), "truemix check tells."
+            )
+        },
     }
 
 

@@ -10,6 +10,7 @@ import typer
 
 from truemix.cli import _options as options
 from truemix.cli._options import Format
+from truemix.exceptions import InputError
 
 if TYPE_CHECKING:
     from truemix.cli._methods import MethodOptions
@@ -47,13 +48,14 @@ def estimate(
     reference_uncertainty: options.ReferenceUncertainty = None,
     unknown: options.Unknown = None,
     check: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--check",
-            help="Also check whether TARGET is a mix of the reference classes at all; if not, the "
-            "exit code is 3. See truemix check.",
+            "--check/--no-check",
+            show_default="check, where that is possible",
+            help="Check whether TARGET is a mix of the reference classes at all; if not, the exit "
+            "code is 3. See truemix check.",
         ),
-    ] = False,
+    ] = None,
     level: options.Level = None,
     seed: options.Seed = None,
     output_format: options.OutputFormat = None,
@@ -87,8 +89,9 @@ def estimate(
     with say.heeding_warnings():
         level_used = level_of(level, method)
         prepared = prepare(inputs, said, say)
+        why_not = _why_not_checked(prepared, check)
         with say.step("quantify"), prepared.scoring():
-            estimates = quantify(prepared, classifier, check=check)
+            estimates = quantify(prepared, classifier, check=why_not is None)
         summary = summarize(
             estimates,
             level=level_used,
@@ -97,6 +100,7 @@ def estimate(
             target=prepared.target.name,
             by=by,
             command=command_of(inputs, said, level, check=check),
+            why_not_checked=why_not,
         )
         if report is not None:
             with say.step("write report"):
@@ -110,6 +114,26 @@ def estimate(
         for group in summary["groups"]
         for sentence in group["failed"]
     )
+
+
+def _why_not_checked(prepared: Prepared, wanted: bool | None) -> str | None:
+    """Return why label shift is not checked, or None if it is.
+
+    Where it cannot be checked that is an error only if it was asked for.
+    """
+    from truemix.checks import why_not
+    from truemix.estimates.checks import COUNTING
+
+    if wanted is False:
+        return "--no-check was given."
+    quantifier = prepared.quantifier
+    point = getattr(quantifier, "quantifier_", quantifier)
+    if wanted is None and type(point).__name__ in COUNTING:
+        return f"{type(point).__name__} does not assume it."
+    reason = why_not(quantifier)
+    if reason is not None and wanted:
+        raise InputError(reason)
+    return reason
 
 
 def quantify(
@@ -141,7 +165,7 @@ def quantify(
 
 
 def command_of(
-    inputs: Inputs, said: MethodOptions, level: float | None, *, check: bool = False
+    inputs: Inputs, said: MethodOptions, level: float | None, *, check: bool | None = None
 ) -> str:
     """Return the command that repeats the estimate, without what only says where it goes."""
     words = ["truemix", "estimate", _shown_path(inputs.reference), _shown_path(inputs.target)]
@@ -154,7 +178,8 @@ def command_of(
     for option, value in pairs:
         if value is not None:
             words += [option, f"{value}"]
-    return shlex.join(words + said.arguments() + ["--check"] * check)
+    asked = {True: ["--check"], False: ["--no-check"], None: []}
+    return shlex.join(words + said.arguments() + asked[check])
 
 
 def _shown_path(argument: str) -> str:
@@ -191,8 +216,7 @@ def _flat(summary: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
     # What was asked for in addition goes behind, the same for all classes of a group.
     if summary["groups"][0]["unknown"] is not None:
         columns += ["unknown", "unknown_lower", "unknown_upper"]
-    if "label_shift" in summary["groups"][0]["checks"]:
-        columns += ["check_passed", "check_p_value"]
+    columns += ["check", "check_p_value"]
     rows = []
     for group, each in classes_by_group(summary):
         cells = {**each, "n_items": group["n_items"], **_beside(group)}
@@ -204,12 +228,12 @@ def _flat(summary: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
 def _beside(group: dict[str, Any]) -> dict[str, Any]:
     """Return what belongs to a group rather than to a class."""
     unknown = group["unknown"] or {}
-    shift = group["checks"].get("label_shift", {})
+    shift = group["checks"]["label_shift"]
     adjusted = shift.get("adjusted_p_value")
     return {
         "unknown": unknown.get("share"),
         "unknown_lower": unknown.get("lower"),
         "unknown_upper": unknown.get("upper"),
-        "check_passed": shift.get("passed"),
+        "check": shift["verdict"],
         "check_p_value": shift.get("p_value") if adjusted is None else adjusted,
     }

@@ -1,4 +1,8 @@
-"""What an estimate knows of the checks it went through, whoever made them."""
+"""What an estimate knows of the checks it went through, whoever made them.
+
+A check has one of four verdicts: passed, failed, cannot tell (the data could not have shown a
+violation), not checked.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+LABEL_SHIFT = "label_shift"
+PASSED, FAILED, CANNOT_TELL, NOT_CHECKED = "passed", "failed", "cannot tell", "not checked"
+# Methods that add up what the classifier says: they do not assume label shift.
+COUNTING = ("CC", "PCC")
+
 
 class Check(Protocol):
     """A check that was made, such as :class:`truemix.checks.ShiftCheck`."""
+
+    @property
+    def verdict(self) -> str:
+        """Passed, failed, or cannot tell."""
+        ...
 
     @property
     def passed(self) -> bool:
@@ -31,12 +45,18 @@ class RecordedCheck:
 
     Examples
     --------
-    >>> check = RecordedCheck({"passed": True, "explanation": "All is well.", "p_value": 0.4})
-    >>> check.passed, check.explanation, check.summary()["p_value"]
-    (True, 'All is well.', 0.4)
+    >>> numbers = {"verdict": "passed", "passed": True, "explanation": "All is well."}
+    >>> check = RecordedCheck({**numbers, "p_value": 0.4})
+    >>> check.verdict, check.explanation, check.summary()["p_value"]
+    ('passed', 'All is well.', 0.4)
     """
 
     numbers: Mapping[str, Any]
+
+    @property
+    def verdict(self) -> str:
+        """Passed, failed, or cannot tell."""
+        return str(self.numbers["verdict"])
 
     @property
     def passed(self) -> bool:
@@ -54,3 +74,31 @@ class RecordedCheck:
 
     def __repr__(self) -> str:
         return self.explanation
+
+
+def point_method(method: str, settings: Mapping[str, Any]) -> str:
+    """Return the method that estimates the shares: of a bootstrap the quantifier inside.
+
+    Examples
+    --------
+    >>> point_method("Bootstrap", {"quantifier": {"method": "PCC"}}), point_method("KDEy", {})
+    ('PCC', 'KDEy')
+    """
+    inner = settings.get("quantifier")
+    if method == "Bootstrap" and isinstance(inner, Mapping):
+        return str(inner.get("method", method))
+    return method
+
+
+def not_checked(method: str, reason: str | None = None) -> dict[str, Any]:
+    """Return what is said of label shift where it was not checked, as plain values.
+
+    Examples
+    --------
+    >>> not_checked("KDEy", "--no-check was given.")["explanation"]
+    'Label shift: not checked. --no-check was given.'
+    """
+    if method in COUNTING:
+        reason = f"{method} does not assume it, and does not correct for it."
+    text = "Label shift: not checked." if reason is None else f"Label shift: not checked. {reason}"
+    return {"checked": False, "verdict": NOT_CHECKED, "explanation": text}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.estimates.checks import COUNTING, LABEL_SHIFT, not_checked, point_method
 
 if TYPE_CHECKING:
     from truemix.estimates.comparison import Comparison
@@ -85,6 +86,9 @@ def estimate_table(estimate: Estimate) -> Table:
     if estimate.unknown is not None:
         below.append(f"{estimate.unknown}")
     below += [check.explanation for check in estimate.checks.values() if check.passed]
+    method = point_method(estimate.method, estimate.settings)
+    if LABEL_SHIFT not in estimate.checks and method not in COUNTING:
+        below.append(not_checked(method)["explanation"])
     below += [f"Note: {sentence}" for sentence in estimate.warnings()]
     title = f"{estimate.method}: the mix of {items(estimate.n_items)}"
     return _table(title, estimate.classes[shown], columns, below)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from truemix.estimates.checks import CANNOT_TELL, FAILED, LABEL_SHIFT, NOT_CHECKED, PASSED
 from truemix.report.charts.timeline import Timeline, timeline
 from truemix.report.content import MOST_STRIPS, MixTable, digits_for, group_table
 from truemix.report.words import percent, subject
@@ -140,6 +141,8 @@ class Checks:
     failed: list[tuple[Any, list[str]]]
     more_failed: int
     notes: list[str]
+    verdict: str
+    open: str | None
     header: list[str]
     rows: list[tuple[dict[str, Any], list[Any]]]
     about: str
@@ -156,21 +159,37 @@ def checks(groups: Sequence[dict[str, Any]]) -> Checks:
         # Those that failed first: they are what one looks for.
         ordered = sorted(groups, key=lambda group: not group["failed"])[:_MOST_CHECKS]
         rows = [(group, [group["diagnostics"].get(name) for name in names]) for group in ordered]
-        if any("label_shift" in group["checks"] for group in groups):
+        if any(group["checks"][LABEL_SHIFT]["checked"] for group in groups):
             header.append("Label shift (p)")
             for group, values in rows:
-                values.append(_p_value(group["checks"].get("label_shift", {})))
+                values.append(_p_value(group["checks"][LABEL_SHIFT]))
         if len(groups) > _MOST_CHECKS:
             about = f"The first {_MOST_CHECKS} of {len(groups):,} groups, those that failed first."
     return Checks(
         failed=failed[:_MOST_FAILURES],
         more_failed=max(0, len(failed) - _MOST_FAILURES),
         notes=groups[-1]["notes"],
+        verdict=_verdict(groups),
+        open=_left_open(groups[-1]["checks"][LABEL_SHIFT]),
         header=header,
         rows=rows,
         about=about,
         off=_if_it_does_not_fit(groups),
     )
+
+
+def _verdict(groups: Sequence[dict[str, Any]]) -> str:
+    """Return the verdict on everything: what is worst in any group."""
+    if any(group["failed"] for group in groups):
+        return FAILED
+    found = {group["checks"][LABEL_SHIFT]["verdict"] for group in groups}
+    return next((each for each in (NOT_CHECKED, CANNOT_TELL) if each in found), PASSED)
+
+
+def _left_open(check: dict[str, Any]) -> str | None:
+    """Return what is said of label shift where it was not checked, or could not be."""
+    left_open: str = check["explanation"]
+    return left_open if check["verdict"] in {NOT_CHECKED, CANNOT_TELL} else None
 
 
 def _p_value(check: dict[str, Any]) -> float | None:
@@ -180,8 +199,8 @@ def _p_value(check: dict[str, Any]) -> float | None:
 
 def _if_it_does_not_fit(groups: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the estimates of a failed check with and without unusual items, for one batch."""
-    check = groups[-1]["checks"].get("label_shift")
-    if len(groups) > 1 or check is None or check["passed"]:
+    check = groups[-1]["checks"][LABEL_SHIFT]
+    if len(groups) > 1 or check["verdict"] != FAILED:
         return []
     rows: list[dict[str, Any]] = check["estimates"][:MOST_STRIPS]
     return [*rows, {"class": None, "with_unknown": check["unknown_share"]}]

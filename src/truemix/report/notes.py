@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from truemix._typing import FloatArray
+from truemix.estimates.checks import PASSED
 from truemix.estimates.text import shown_name
 from truemix.inference.versions import MIN_REPLICATES
 from truemix.report.words import percent
@@ -48,7 +49,7 @@ def notes_of(estimate: Estimate) -> list[str]:
     parts = (_about_draws, _about_convergence, _about_divergences, _about_optimum, _about_confusion)
     sentences = [sentence for part in parts for sentence in part(estimate)]
     sentences += _about_reference(estimate) + _about_prior(estimate)
-    sentences += [check.explanation for check in estimate.checks.values() if check.passed]
+    sentences += [each.explanation for each in estimate.checks.values() if each.verdict == PASSED]
     if not sentences and not estimate.warnings():
         return ["No solver or sampler was needed, so there is nothing that could have gone wrong."]
     return sentences

@@ -8,10 +8,10 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from truemix.estimates.checks import COUNTING, point_method
 from truemix.estimates.text import DASH, shown_name
 from truemix.report.content import mix_table, posterior, settings_rows, shown_value
 from truemix.report.content_groups import checks, over_time, side_by_side
-from truemix.report.trust import COUNTING, point_method
 from truemix.report.words import chance, percent, subject
 
 _LONGEST_NAME = 80

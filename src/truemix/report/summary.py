@@ -12,6 +12,7 @@ from truemix._group_order import in_order
 from truemix._typing import FloatArray
 from truemix._version import __version__
 from truemix.estimates import Estimate, EstimateSet
+from truemix.estimates.checks import LABEL_SHIFT, not_checked
 from truemix.estimates.comparison import prob_increase_since
 from truemix.estimates.intervals import check_level
 from truemix.exceptions import InputError
@@ -43,6 +44,7 @@ def summarize(
     target: str | None = None,
     by: str | None = None,
     command: str | None = None,
+    why_not_checked: str | None = None,
 ) -> dict[str, Any]:
     """Return everything worth showing, as plain numbers and text.
 
@@ -61,6 +63,8 @@ def summarize(
         Name of the column that the groups come from.
     command : str, optional
         The command that repeats this.
+    why_not_checked : str, optional
+        A sentence why label shift was not checked, if it was not.
 
     Returns
     -------
@@ -68,7 +72,8 @@ def summarize(
         ``headline`` says it in words (``sentences``, one by one); ``groups`` holds one entry per
         group (one with the name None without groups), with ``classes`` in the order of the
         estimate, ``quantiles`` (and for three classes some ``draws``) of the posterior, the share
-        ``unknown`` and the ``checks`` that were asked for, ``diagnostics``, those that ``failed``
+        ``unknown`` and the ``checks`` (with a ``verdict`` each: passed, failed, cannot tell or not
+        checked), ``diagnostics``, those that ``failed``
         and ``notes`` in plain words. ``ok`` is whether
         nothing failed anywhere, ``ordered`` whether the groups follow each other. Every value is
         one that JSON knows.
@@ -103,7 +108,10 @@ def summarize(
     for number, (name, estimate) in enumerate(named):
         before = named[number - 1][1] if number and ordered else None
         shape = estimate is last or not many
-        groups.append(_group(name, estimate, before, level, trusts[number], quantiles=shape))
+        group = _group(name, estimate, before, level, trusts[number], quantiles=shape)
+        if LABEL_SHIFT not in group["checks"]:
+            group["checks"][LABEL_SHIFT] = not_checked(trusts[number].method, why_not_checked)
+        groups.append(group)
     sentences = _sentences(groups, by, trusts, ordered=ordered)
     return {
         "truemix": __version__,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from truemix.estimates.checks import CANNOT_TELL, COUNTING, point_method
 
 if TYPE_CHECKING:
     from truemix.estimates import Estimate
-
-# Methods that add up what the classifier says.
-COUNTING = ("CC", "PCC")
 
 
 @dataclass(frozen=True)
@@ -22,13 +20,17 @@ class Trust:
     method : str
         What estimates the shares; of a bootstrap the quantifier inside.
     fits : bool or None
-        Whether the batch passed the checks of what the method assumes; None if none was made.
+        Whether the batch passed the checks of what the method assumes; None if none was made, or
+        if the data cannot tell.
+    blind : bool
+        Whether a check was made that could not have noticed a violation.
     computed : bool
         Whether the sampler or the solver passed its diagnostics.
     """
 
     method: str
     fits: bool | None = None
+    blind: bool = False
     computed: bool = True
 
     @property
@@ -45,6 +47,11 @@ class Trust:
         """Return a sentence about what the numbers rest on, if that was not checked."""
         if self.counting:
             return [f"{self.method} does not correct for a mix that differs from the reference."]
+        if self.blind:
+            return [
+                "Assumed, and these data cannot show it: items of a class look as they did in the "
+                "reference."
+            ]
         if self.fits is None:
             return ["Assumed, not checked: items of a class look as they did in the reference."]
         return []
@@ -53,23 +60,11 @@ class Trust:
 def trust_of(estimate: Estimate) -> Trust:
     """Return what the checks and the diagnostics of an estimate say."""
     passed = [check.passed for check in estimate.checks.values()]
+    blind = any(check.verdict == CANNOT_TELL for check in estimate.checks.values())
     return Trust(
         method=point_method(estimate.method, estimate.settings),
-        fits=all(passed) if passed else None,
+        fits=all(passed) if passed and not (blind and all(passed)) else None,
+        blind=blind,
         # Whatever else is warned of comes from the sampler or the solver.
         computed=len(estimate.warnings()) == passed.count(False),
     )
-
-
-def point_method(method: str, settings: Mapping[str, Any]) -> str:
-    """Return the method that estimates the shares: of a bootstrap the quantifier inside.
-
-    Examples
-    --------
-    >>> point_method("Bootstrap", {"quantifier": {"method": "PCC"}}), point_method("KDEy", {})
-    ('PCC', 'KDEy')
-    """
-    inner = settings.get("quantifier")
-    if method == "Bootstrap" and isinstance(inner, Mapping):
-        return str(inner.get("method", method))
-    return method
