@@ -5,10 +5,12 @@ import pytest
 
 from support import posteriors
 from truemix import InputError, KDEy
-from truemix.checks._multiple import discoveries, holm, monte_carlo
+from truemix.checks._multiple import critical_value, discoveries, holm, monte_carlo, step_down
 from truemix.checks._null import apportioned, null_bags
 from truemix.checks._references import references_of
-from truemix.checks._statistics import Items, Judge
+from truemix.checks._scores import Scale
+from truemix.checks._statistics import Items, Judge, fitted_mix
+from truemix.checks._targets import targets_of
 from truemix.densities import kde_log_likelihood
 from truemix.densities.background import background_log_likelihood
 from truemix.inference import maximize_mixture
@@ -19,6 +21,12 @@ def judge():
     P, codes = posteriors(120, 3, 0)
     quantifier = KDEy(bandwidth=0.4, shrinkage=0.2).fit(P, codes)
     return Judge(references_of(quantifier, np.random.default_rng(0)))
+
+
+def judged(judge, target):
+    """Return the log-likelihood of a target's items."""
+    [found] = targets_of(judge.references, target[None], [np.arange(len(target))], 0)
+    return found.log_likelihood
 
 
 def tail_by_counting(judge, mix, density):
@@ -69,6 +77,45 @@ def test_holm_rejects_as_the_stepwise_procedure():
         assert set(np.flatnonzero(holm(p) <= level).tolist()) == rejected
 
 
+def test_groups_are_adjusted_as_by_holm_where_their_nulls_are_alike():
+    rng = np.random.default_rng(0)
+    null = rng.normal(size=99_999)
+    statistics = np.array([3.1, 0.2, 4.0, 2.7, 3.6])
+    alone = (null[:, None] >= statistics).mean(axis=0)
+    nulls = [rng.permutation(null) for _ in statistics]
+    # What is observed counts as one draw of 100,000.
+    assert np.allclose(step_down(statistics, nulls), holm(alone), atol=2e-5)
+
+
+def test_few_draws_for_each_of_many_groups_keep_the_level():
+    """Any of 40 groups fails in 5 % of cases, although no group has more than 99 draws."""
+    rng = np.random.default_rng(0)
+    failed = []
+    for _ in range(400):
+        # Groups with heavy and with light tails.
+        draws = rng.standard_t(np.repeat([5, 50], 20)[:, None], size=(40, 100))
+        failed.append((step_down(draws[:, 0], draws[:, 1:]) <= 0.05).any())
+    # 5 % with a standard error of 1.1 %.
+    assert 0.01 <= np.mean(failed) <= 0.085
+
+
+def test_the_critical_value_is_exceeded_by_as_many_groups_as_the_level_says():
+    rng = np.random.default_rng(0)
+    nulls = [rng.normal(size=999), rng.normal(size=499) * 2]
+    value = critical_value(nulls, 0.1)
+    beyond = sum((null > value).mean() for null in nulls)
+    assert 0.1 - 1 / 499 <= beyond <= 0.1 + 1e-12
+
+
+def test_scores_of_bags_are_those_among_the_other_bags():
+    values = np.random.default_rng(0).normal(size=(20, 3))
+    found = Scale.of(values).scores_of_the_others(values)
+    for row in range(20):
+        others = np.delete(values, row, axis=0)
+        expected = (values[row] - others.mean(axis=0)) / others.std(axis=0)
+        assert np.allclose(found[row], expected)
+
+
 def test_monte_carlo_counts_what_is_observed():
     null = np.arange(99.0)[:, None]
     assert monte_carlo(np.array([98.5]), null)[0] == 0.01
@@ -79,7 +126,7 @@ def test_monte_carlo_counts_what_is_observed():
 def test_shares_are_apportioned_without_bias():
     rng = np.random.default_rng(0)
     mix = np.array([0.0, 0.301, 0.45, 0.249, 0.0])
-    counts = np.array([apportioned(7, mix, rng) for _ in range(4000)])
+    counts = apportioned(7, mix, 4000, rng)
     assert (counts.sum(axis=1) == 7).all()
     assert (np.abs(counts - 7 * mix) < 1).all()
     assert (counts[:, [0, -1]] == 0).all()
@@ -87,17 +134,21 @@ def test_shares_are_apportioned_without_bias():
     assert np.allclose(counts.mean(axis=0), 7 * mix, atol=0.03)
 
 
-def test_bags_vary_as_targets_do_around_references():
+@pytest.mark.parametrize(("n", "m"), [(100, 100), (20, 400), (200, 15)])
+def test_bags_vary_as_targets_do_around_references(n, m):
     """A mean over n targets minus one over m references has the variance 1/n + 1/m."""
     rng = np.random.default_rng(0)
-    values, n = rng.normal(size=400), 200
-    counts = np.array([100, 300])
-    bags = list(null_bags(counts, np.array([0.5, 0.5]), n, 3000, rng))
-    assert {tuple(np.bincount((bag >= 100).astype(int))) for bag in bags} == {(100, 100)}
-    first = np.array([values[bag[bag < 100]].mean() for bag in bags])
-    spread = values[:100].var()
-    # Bayesian bootstrap: 1 / (m + 1); a variance of 3000 values is known within 8 % (3 errors).
-    assert first.var() == pytest.approx(spread * (1 / 100 + 1 / 101), rel=0.08)
+    counts, mix = np.array([m, 50]), np.array([0.5, 0.5])
+    found = []
+    for _ in range(200):
+        values = np.concatenate([rng.normal(size=m), np.full(50, 1e6)])
+        bags = null_bags(counts, mix, 2 * n, 20, rng)
+        assert ((bags < m).sum(axis=1) == n).all()
+        of_class = np.where(bags < m, values[bags], 0.0)
+        found.append(((of_class.sum(axis=1) / n - values[:m].mean()) ** 2).mean())
+    # 200 sets of references, each with a variance of its own known to 7 % (15 of them) or better,
+    # and of 4000 bags: four standard errors.
+    assert np.mean(found) == pytest.approx(1 / n + 1 / m, rel=0.1)
 
 
 def test_references_are_judged_by_the_other_folds(judge):
@@ -117,17 +168,26 @@ def test_references_are_judged_by_the_other_folds(judge):
 
 def test_targets_are_dealt_to_models_and_folds_in_equal_parts(judge):
     scored = np.stack([posteriors(100, 3, seed)[0] for seed in range(4)])
-    chosen, matrix = judge.references.judge_targets(scored, np.random.default_rng(0))
-    model = (chosen[None] == scored).all(axis=2).argmax(axis=0)
+    [found] = targets_of(judge.references, scored, [np.arange(100)], 0)
+    model = (found.posteriors[None] == scored).all(axis=2).argmax(axis=0)
     assert np.array_equal(np.bincount(model), [25, 25, 25, 25])
-    folds = np.array([judge.references.judge(chosen, np.full(100, f)) for f in range(5)])
-    fold = np.abs(folds - matrix).max(axis=2).argmin(axis=0)
+    folds = np.array([judge.references.judge(found.posteriors, np.full(100, f)) for f in range(5)])
+    fold = np.abs(folds - found.log_likelihood).max(axis=2).argmin(axis=0)
     assert np.array_equal(np.bincount(fold), [20] * 5)
+
+
+def test_groups_are_judged_as_if_alone(judge):
+    target, _ = posteriors(50, 3, 1)
+    both = targets_of(judge.references, target[None], [np.arange(30), np.arange(30, 50)], 0)
+    [first] = targets_of(judge.references, target[None, :30], [np.arange(30)], 0)
+    assert np.array_equal(both[0].log_likelihood, first.log_likelihood)
+    assert np.array_equal(both[0].unknown, first.unknown)
+    assert [len(each.posteriors) for each in both] == [30, 20]
 
 
 def test_tail_probabilities_count_references_below(judge):
     target, _ = posteriors(20, 3, 1)
-    _, matrix = judge.references.judge_targets(target[None], np.random.default_rng(0))
+    matrix = judged(judge, target)
     mix = np.array([0.5, 0.2, 0.3])
     expected = tail_by_counting(judge, mix, np.log(np.exp(matrix) @ mix))
     assert np.allclose(judge.tail_probabilities(Items.of(matrix), mix), expected)
@@ -136,7 +196,7 @@ def test_tail_probabilities_count_references_below(judge):
 def test_deviations_follow_their_definitions(judge):
     references = judge.references
     target, _ = posteriors(30, 3, 1)
-    _, matrix = references.judge_targets(target[None], np.random.default_rng(0))
+    matrix = judged(judge, target)
     mix = maximize_mixture(matrix).prevalence
     found = judge.target(Items.of(matrix), target, mix)
     weights = (mix / references.drawn_counts)[references.drawn_codes]
@@ -161,14 +221,37 @@ def test_deviations_follow_their_definitions(judge):
     assert found.whole[0, 1] == pytest.approx(2 * across - within - among)
 
 
-def test_bags_of_references_are_compared_as_targets_are(judge):
+@pytest.mark.parametrize("size", [5, 40, 500])
+def test_bags_of_references_are_compared_as_targets_are(judge, size):
     """A bag of references and the same items as a target: the same energy distance."""
     rng = np.random.default_rng(0)
-    [bag] = null_bags(judge.references.drawn_counts, np.array([0.2, 0.3, 0.5]), 40, 1, rng)
-    matrix = judge.references.log_likelihood[bag]
-    mix = maximize_mixture(matrix, tol=1e-6).prevalence
-    alone = judge.target(Items.of(matrix), judge.references.drawn_posteriors[bag], mix)
-    assert judge.bags([bag]).whole[0, 1] == pytest.approx(alone.whole[0, 1], abs=1e-9)
+    bags = null_bags(judge.references.drawn_counts, np.array([0.2, 0.3, 0.5]), size, 3, rng)
+    found = judge.deviations(judge.shares(bags), judge.fit(bags))
+    for bag, whole in zip(bags, found.whole, strict=True):
+        matrix = judge.references.log_likelihood[bag]
+        alone = judge.target(
+            Items.of(matrix), judge.references.drawn_posteriors[bag], fitted_mix(matrix)
+        )
+        assert whole[1] == pytest.approx(alone.whole[0, 1], abs=1e-9)
+
+
+def test_bags_are_as_far_from_their_mixes_as_targets_on_average():
+    """What makes up for the mix being fitted to references: new targets deviate as bags do."""
+    P, codes = posteriors(400, 8, 0)
+    quantifier = KDEy(bandwidth=0.4, shrinkage=0.2).fit(P, codes)
+    judge = Judge(references_of(quantifier, np.random.default_rng(0)))
+    mix = np.full(8, 1 / 8)
+    bags = null_bags(judge.references.drawn_counts, mix, 400, 300, np.random.default_rng(0))
+    shares, mixes = judge.shares(bags), judge.fit(bags)
+    shift = judge.optimism(shares, mixes, mix).whole[0, 0]
+    outside = judge._apart(shares, mixes)[:, 0]
+    # The same number from many more bags, without taking chance off: it differs by chance only.
+    error = outside.std() / np.sqrt(300)
+    assert shift < 0
+    assert abs(shift - outside.mean()) < 4 * error
+    # Taking it off leaves less than a quarter of the chance: 24 bags are enough.
+    fixed = judge._apart(shares, np.broadcast_to(mix, mixes.shape))[:, 0]
+    assert (outside - fixed).std() < outside.std() / 2
 
 
 def test_the_tail_statistic_is_the_sum_over_classes_where_these_are_apart(judge):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from truemix._typing import FloatArray, IntArray
@@ -50,6 +52,63 @@ def monte_carlo(observed: FloatArray, null: FloatArray) -> FloatArray:
     >>> monte_carlo(np.array([2.0]), np.array([[0.0], [1.0], [3.0]]))
     array([0.5])
     """
-    # Equal up to rounding is equal: it must not decide a p-value.
-    slack = 1e-9 * (1.0 + np.abs(observed))
-    return np.asarray((1 + (null >= observed - slack).sum(axis=0)) / (1 + len(null)))
+    return np.asarray((1 + (null >= tied(observed)).sum(axis=0)) / (1 + len(null)))
+
+
+def tied(values: FloatArray) -> FloatArray:
+    """Return slightly smaller numbers: equal up to rounding is equal, and decides no p-value."""
+    return np.asarray(values - 1e-9 * (1.0 + np.abs(values)))
+
+
+def step_down(statistics: FloatArray, nulls: Sequence[FloatArray]) -> FloatArray:
+    """Return p-values adjusted so that any of them is falsely small only as often as one alone.
+
+    The adjusted p-value is how many statistics are expected to be as large by chance, among this
+    one and the smaller ones. By Bonferroni's inequality that bounds the probability that any of
+    them is. Each statistic comes with its own null distribution, and in the sum all of them count:
+    their tails need not be resolved as far as the single p-values of Holm's procedure, whose
+    number of draws would have to grow with the number of statistics.
+
+    Parameters
+    ----------
+    statistics : ndarray of shape (G,)
+        What was observed.
+    nulls : sequence of ndarrays
+        Draws from the null distribution of each.
+
+    Returns
+    -------
+    ndarray of shape (G,)
+
+    Examples
+    --------
+    >>> null = np.arange(99.0)
+    >>> step_down(np.array([97.0, 200.0, 97.0]), [null, null, null]).round(3)
+    array([0.05, 0.01, 0.05])
+    """
+    order = np.argsort(-statistics, kind="stable")
+    expected = np.zeros(len(statistics))
+    for place, group in enumerate(order):
+        larger, null = order[: place + 1], np.sort(nulls[group])
+        beyond = len(null) - np.searchsorted(null, tied(statistics[larger]))
+        expected[larger] += beyond / len(null)
+        # What is observed counts as a draw of its own null distribution.
+        expected[group] += (1 + beyond[-1]) / (1 + len(null)) - beyond[-1] / len(null)
+    adjusted = np.empty(len(statistics))
+    adjusted[order] = np.minimum(np.maximum.accumulate(expected[order]), 1.0)
+    return adjusted
+
+
+def critical_value(nulls: Sequence[FloatArray], level: float) -> float:
+    """Return what a statistic must exceed, so that any of them does by chance as often as level.
+
+    Examples
+    --------
+    >>> critical_value([np.arange(100.0), np.arange(100.0)], 0.1)
+    94.0
+    """
+    values = np.concatenate(nulls)
+    shares = np.concatenate([np.full(len(null), 1.0 / len(null)) for null in nulls])
+    order = np.argsort(-values)
+    beyond = np.cumsum(shares[order])
+    return float(values[order[np.searchsorted(beyond, level * (1 + 1e-9), side="right")]])

@@ -34,7 +34,9 @@ def draw(check: ShiftCheck, ax: Axes | None) -> Figure | SubFigure:
     ax.set_yticks([])
     for side in ("left", "right", "top"):
         ax.spines[side].set_visible(False)
-    verdict = "fits" if check.passed else "does not fit"
+    verdict = {"passed": "fits", "failed": "does not fit", "cannot tell": "cannot be told"}[
+        check.verdict
+    ]
     ax.set_title(f"{items(check.n_items)}: {verdict} (p = {check.p_value:.2g})", fontsize=11)
     ax.legend(frameon=False, fontsize=9)
     return ax.figure

@@ -6,6 +6,11 @@ Each reference is judged by the densities of the other folds; each target is dea
 and judged by the very same densities. Where a classifier was cross-fitted, each reference was
 scored by the one model that had not seen it; each target takes the scores of one model, all models
 in equal parts.
+
+Posteriors that take few values, such as decisions (one-hot rows), need more care. A value that is
+frequent in one fold is rarer in the others, so a reference of a class finds its own value rarer in
+that class than a target does. Then half of the references make the densities, and only the other
+half is compared with targets.
 """
 
 from __future__ import annotations
@@ -26,12 +31,17 @@ from truemix.validation import parameter_error
 
 # References that make the densities, and those that bags are drawn from: beyond these a random
 # part serves. More would find deviations too small to matter, for work that grows with the product.
-MOST_REFERENCES = 20_000
-MOST_DRAWN = 2_000
+MAX_REFERENCES = 20_000
+MAX_DRAWN = 2_000
 # Smoothing for quantifiers that have none of their own; only the bandwidth is chosen, because the
 # check does not depend much on it, and the whole grid takes many times as long.
 KERNEL = "aitchison"
 SHRINKAGE = 0.5
+# Posteriors that agree in this many digits are the same. They take few values if nearly all
+# references share theirs with some others.
+DIGITS = 6
+FEW_COPIES = 5
+RARE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +53,8 @@ class References:
     codes: IntArray
     fold: IntArray
     drawn: IntArray  # rows that bags are drawn from, ordered by class
+    values: FloatArray  # the different posteriors there are
+    out_of_fold: bool  # whether models scored them that are known not to have seen them
     kernel: str
     bandwidth: float
     shrinkage: float
@@ -78,33 +90,60 @@ class References:
         )[0]
         return matrix
 
-    def judge_targets(
-        self, scored: FloatArray, rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return each target's posteriors, as one of the models scored it, and log-likelihood."""
-        n_models, n_items, _ = scored.shape
-        posteriors = scored[rng.permutation(n_items) % n_models, np.arange(n_items)]
-        return posteriors, self.judge(posteriors, rng.permutation(n_items) % N_FOLDS)
+    def can_reveal(self, posteriors: FloatArray) -> bool:
+        """Return whether a mix could fail to explain items with these posteriors.
+
+        With no more values than classes, such as decisions (one-hot rows), there are only as many
+        shares to explain as a mix has: nearly any of them are explained.
+        """
+        n_classes = len(self.classes)
+        if len(self.values) > n_classes:
+            return True
+        both = np.concatenate([self.values, posteriors.round(DIGITS)])
+        return len(np.unique(both, axis=0)) > n_classes
+
+    def folds_of_targets(self, n_items: int, rng: np.random.Generator) -> IntArray:
+        """Return folds for targets, in the same proportions as those of the drawn items."""
+        folds = np.unique(self.fold[self.drawn])
+        return np.asarray(folds[rng.permutation(n_items) % len(folds)])
 
 
 def references_of(quantifier: Quantifier, rng: np.random.Generator) -> References:
     """Return the references of a fitted quantifier in a form that targets can be compared with."""
     inner = quantifier.quantifier_ if isinstance(quantifier, Bootstrap) else quantifier
-    posteriors, codes = _scored_references(inner)
+    posteriors, codes = scored_references(inner)
     kernel, bandwidth, shrinkage = _smoothing(inner, posteriors, codes)
-    kept = at_most(MOST_REFERENCES, codes, rng)
+    kept = at_most(MAX_REFERENCES, codes, rng)
     posteriors, codes = posteriors[kept], codes[kept]
-    drawn = at_most(MOST_DRAWN, codes, rng)
+    values, discrete = _values(posteriors)
+    fold = folds_of(codes, rng, 2 if discrete else N_FOLDS)
+    compared = np.arange(len(codes))
+    if discrete:
+        # The only item of a class is needed on both sides.
+        compared = np.flatnonzero((fold == 0) | (np.bincount(codes)[codes] == 1))
+        fold[compared] = 0
+    drawn = compared[at_most(MAX_DRAWN, codes[compared], rng)]
     return References(
         classes=quantifier.classes_,
         posteriors=posteriors,
         codes=codes,
-        fold=folds_of(codes, rng),
+        fold=fold,
         drawn=drawn[np.argsort(codes[drawn], kind="stable")],
+        values=values,
+        # A classifier that may be checked and is trained here is cross-fitted.
+        out_of_fold=not (inner.classifier is None or isinstance(inner.classifier, FrozenEstimator)),
         kernel=kernel,
         bandwidth=bandwidth,
         shrinkage=shrinkage,
     )
+
+
+def _values(posteriors: FloatArray) -> tuple[FloatArray, bool]:
+    """Return the values of posteriors, and whether nearly all items share theirs with others."""
+    values, value, counts = np.unique(
+        posteriors.round(DIGITS), axis=0, return_inverse=True, return_counts=True
+    )
+    return values, bool((counts[value.ravel()] < FEW_COPIES).mean() <= RARE)
 
 
 def check_can_be_checked(quantifier: object) -> Quantifier:
@@ -135,7 +174,8 @@ def check_can_be_checked(quantifier: object) -> Quantifier:
     return quantifier
 
 
-def _scored_references(quantifier: Quantifier) -> tuple[FloatArray, IntArray]:
+def scored_references(quantifier: Quantifier) -> tuple[FloatArray, IntArray]:
+    """Return the posteriors and class numbers of the references, as far as they are kept."""
     if isinstance(quantifier, KDEy):
         return quantifier._densities.reference, quantifier._densities.codes
     kept = getattr(quantifier, "_references", None)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truemix._threads import row_blocks
+from truemix._threads import for_each_block, row_blocks
 from truemix._typing import FloatArray, IntArray
 from truemix.checks._references import References
 from truemix.inference import maximize_mixture, maximize_mixtures
@@ -29,20 +29,34 @@ from truemix.inference import maximize_mixture, maximize_mixtures
 SMALLEST = 1e-300
 # Tail probabilities are at least the weight of a single reference, so this changes none in use.
 SMALLEST_TAIL = 1e-12
-# Bags worked on together: a handful of arrays with one number per item and bag.
-BAGS_BYTES = 4 << 20
-# The duality gap of the mixes of bags: far below what chance does to the mean log-likelihood.
-TOLERANCE = 1e-6
-# Bags that are also compared with the references outside them: enough for a mean.
-N_APART = 200
+# Log densities that agree in this many digits are the same.
+DIGITS = 9
+# Bags that a thread works on together: arrays with one number per item and bag that stay in cache.
+BLOCK_BAGS = 16
+BLOCK_ROWS = 256
+# Bags with fewer than this part of the references look up distances one by one.
+SPARSE = 4
+# The duality gap of the mixes of bags: what remains of it is far below what chance does.
+TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Deviations:
-    """How far bags are from their best mixes, one row per bag."""
+    """How far bags are from the mixes that fit them best, one row per bag."""
 
     whole: FloatArray  # (B, 2): tail, energy
     classes: FloatArray  # (B, K): the tail statistic, split by responsibility
+
+    def shifted(self, by: Deviations) -> Deviations:
+        """Return the deviations with those of a single row added to each."""
+        return Deviations(self.whole + by.whole, self.classes + by.classes)
+
+    def joined(self, other: Deviations) -> Deviations:
+        """Return these bags and others."""
+        return Deviations(
+            np.concatenate([self.whole, other.whole]),
+            np.concatenate([self.classes, other.classes]),
+        )
 
 
 class Judge:
@@ -50,58 +64,90 @@ class Judge:
 
     def __init__(self, references: References) -> None:
         self.references = references
+        self.points = np.sqrt(references.drawn_posteriors)
         self._items = Items.of(references.log_likelihood)
-        self._points = np.sqrt(references.drawn_posteriors)
-        self._distances = _distances(self._points, self._points)
+        self.distances = distances(self.points, self.points)
+        # Mean distances of each item to those of each class, and of the classes to each other.
+        members = np.eye(len(references.classes))[references.drawn_codes] / references.drawn_counts
+        self._to_classes = self.distances @ members
+        self._between_classes = members.T @ self._to_classes
 
     def weights(self, mixes: FloatArray) -> FloatArray:
         """Return the weight of each reference item in each mix, ``(B, m)``."""
         counts, codes = self.references.drawn_counts, self.references.drawn_codes
         return np.asarray((mixes / counts)[:, codes])
 
-    def bags(self, bags: list[IntArray]) -> Deviations:
-        """Return the deviations of bags of reference items, given by their rows."""
-        fits = maximize_mixtures(self.references.log_likelihood, bags, tol=TOLERANCE)
-        mixes = np.array([fit.prevalence for fit in fits])
-        n_items = len(self._points)
-        whole, classes = np.empty((len(bags), 2)), np.empty((len(bags), mixes.shape[1]))
-        optimism = []
-        for block in row_blocks(len(bags), max(1, BAGS_BYTES // (8 * n_items))):
-            shares = np.array(
-                [np.bincount(rows, minlength=n_items) / len(rows) for rows in bags[block]]
-            )
-            weights = self.weights(mixes[block])
-            tail, classes[block] = self._items.compare(
-                shares - weights, weights, mixes[block], np.zeros_like(weights)
-            )
-            difference = shares - weights
-            energy = -((difference @ self._distances) * difference).sum(axis=1)
-            whole[block] = np.column_stack([tail, energy])
-            if block.start < N_APART:
-                apart = self._apart(shares, mixes[block])
-                together = np.column_stack([tail, classes[block]])
-                optimism.append(apart - together)
-        shift = np.concatenate(optimism).mean(axis=0)
-        whole[:, 0] += shift[0]
-        return Deviations(whole, classes + shift[1:])
+    def fit(self, bags: IntArray) -> FloatArray:
+        """Return the mixes that fit bags of reference items, ``(B, size)``, best."""
+        fits = maximize_mixtures(self.references.log_likelihood, list(bags), tol=TOLERANCE)
+        return np.array([fit.prevalence for fit in fits])
 
-    def _apart(self, shares: FloatArray, mixes: FloatArray) -> FloatArray:
-        """Return the tail statistics of bags compared with the references outside each of them.
+    def shares(self, bags: IntArray) -> FloatArray:
+        """Return which part of each bag each reference makes up, ``(B, m)``."""
+        n_bags, size = bags.shape
+        n_items = len(self.points)
+        places = bags + n_items * np.arange(n_bags)[:, None]
+        counts = np.bincount(places.ravel(), minlength=n_bags * n_items)
+        return np.asarray(counts.reshape(n_bags, n_items) / size)
+
+    def deviations(self, shares: FloatArray, mixes: FloatArray) -> Deviations:
+        """Return how far bags, given by the shares of references in them, are from mixes."""
+        whole, classes = np.empty((len(shares), 2)), np.empty_like(mixes)
+
+        def compare(block: slice) -> None:
+            weights = self.weights(mixes[block])
+            difference = shares[block] - weights
+            tail, classes[block] = self._items.compare(difference, weights, mixes[block], 0.0)
+            whole[block] = np.column_stack([tail, self._energy(shares[block], mixes[block])])
+
+        for_each_block(compare, len(shares), BLOCK_BAGS)
+        return Deviations(whole, classes)
+
+    def _energy(self, shares: FloatArray, mixes: FloatArray) -> FloatArray:
+        across = ((shares @ self._to_classes) * mixes).sum(axis=1)
+        among = ((mixes @ self._between_classes) * mixes).sum(axis=1)
+        return np.asarray(2.0 * across - self._within(shares) - among)
+
+    def _within(self, shares: FloatArray) -> FloatArray:
+        """Return the mean distance between two items of each bag."""
+        if SPARSE * np.count_nonzero(shares, axis=1).max() > shares.shape[1]:
+            return np.asarray(((shares @ self.distances) * shares).sum(axis=1))
+        members = [np.flatnonzero(row) for row in shares]
+        return np.array(
+            [
+                row[own] @ self.distances[np.ix_(own, own)] @ row[own]
+                for row, own in zip(shares, members, strict=True)
+            ]
+        )
+
+    def optimism(self, shares: FloatArray, mixes: FloatArray, mix: FloatArray) -> Deviations:
+        """Return by how much targets deviate more than bags of references on average, as one row.
 
         The mix is fitted to the items of the bag. Where these are references too, it fits some of
-        the references as well, more so the more classes there are; a target has no such items.
-        The spread would be that of fewer references, but the mean is what it is for a target.
+        the references as well, more so the more classes there are; a target has no such items. So
+        bags are compared with the references outside them only. For a mix that is not fitted to
+        the bag that changes nothing but chance; this chance is nearly the same for the fitted mix,
+        and taken off.
         """
+        fixed = np.broadcast_to(mix, mixes.shape)
+        change = self._apart(shares, mixes) - self._apart(shares, fixed)
+        row = change.mean(axis=0, keepdims=True)
+        return Deviations(np.column_stack([row[:, 0], [0.0]]), row[:, 1:])
+
+    def _apart(self, shares: FloatArray, mixes: FloatArray) -> FloatArray:
+        """Return how the tail statistics change if only references outside each bag count."""
         codes, counts = self.references.drawn_codes, self.references.drawn_counts
         outside = (shares == 0.0).astype(np.float64)
-        left = np.array([np.bincount(codes, row, minlength=len(counts)) for row in outside])
+        left = outside @ np.eye(len(counts))[codes]
         # A class without items outside is represented by all it has.
         outside = np.where(left[:, codes] > 0, outside, 1.0)
         left = np.where(left > 0, left, counts)
         weights = outside * (mixes / left)[:, codes]
         own = (1.0 - outside) * (mixes**2 / left).sum(axis=1, keepdims=True)
-        tail, by_class = self._items.compare(shares - weights, weights, mixes, own)
-        return np.column_stack([tail, by_class])
+        apart = self._items.compare(shares - weights, weights, mixes, own)
+        weights = self.weights(mixes)
+        together = self._items.compare(shares - weights, weights, mixes, 0.0)
+        return np.column_stack(apart) - np.column_stack(together)
 
     def target(self, target: Items, posteriors: FloatArray, mix: FloatArray) -> Deviations:
         """Return the deviations of a target from its best mix, as one bag."""
@@ -115,12 +161,17 @@ class Judge:
         everything = np.concatenate([0.0 * share, weights], axis=1)
         tail, by_class = both.compare(difference, everything, mix[None], own)
         points = np.sqrt(posteriors)
-        energy = (
-            2.0 * _distances(points, self._points).mean(axis=0) @ weights[0]
-            - _distances(points, points).mean()
-            - weights[0] @ self._distances @ weights[0]
-        )
+        across = within = 0.0
+        for rows in row_blocks(n_items, BLOCK_ROWS):
+            across += float(distances(points[rows], self.points).sum(axis=0) @ weights[0])
+            within += float(distances(points[rows], points).sum())
+        among = float(mix @ self._between_classes @ mix)
+        energy = 2.0 * across / n_items - within / n_items**2 - among
         return Deviations(np.array([[tail[0], energy]]), by_class)
+
+    def log_density(self, mix: FloatArray) -> FloatArray:
+        """Return the log density of each reference item under a mix."""
+        return np.asarray(self._items.log_density(mix[None])[0])
 
     def tail_probabilities(self, target: Items, mix: FloatArray) -> FloatArray:
         """Return the chance of so small a density among references of this mix, per item.
@@ -128,8 +179,7 @@ class Judge:
         A conformal p-value: the item itself counts as one more reference.
         """
         weights, own = self.weights(mix[None])[0], self.own(mix)
-        known = self._items.log_density(mix[None])[0]
-        below = _weight_below(known, weights, target.log_density(mix[None])[0])
+        below = _weight_below(self.log_density(mix), weights, target.log_density(mix[None])[0])
         return np.asarray((below + own) / (1.0 + own))
 
     def own(self, mix: FloatArray) -> float:
@@ -166,7 +216,11 @@ class Items:
         return np.asarray(np.log(mixes @ self.likelihood.T) + self.peaks)
 
     def compare(
-        self, difference: FloatArray, weights: FloatArray, mixes: FloatArray, own: FloatArray
+        self,
+        difference: FloatArray,
+        weights: FloatArray,
+        mixes: FloatArray,
+        own: FloatArray | float,
     ) -> tuple[FloatArray, FloatArray]:
         """Return the tail statistic of bags, ``(B,)``, and split by class, ``(B, K)``.
 
@@ -174,12 +228,11 @@ class Items:
         ``own`` is the weight by which an item counts beside them.
         """
         mixture = mixes @ self.likelihood.T
-        density = np.log(mixture) + self.peaks
-        score = np.empty_like(density)
-        for row, values in enumerate(density):
-            below = _own_weight_below(values, weights[row]) + own[row]
-            # An item of no weight may be the smallest; the largest has all weight, up to rounding.
-            score[row] = -np.log(np.clip(below / (1.0 + own[row]), SMALLEST_TAIL, 1.0))
+        # Equal items have equal densities, up to rounding.
+        density = (np.log(mixture) + self.peaks).round(DIGITS)
+        below = (_own_weight_below(density, weights) + own) / (1.0 + own)
+        # An item of no weight may be the smallest; the largest has all weight, up to rounding.
+        score = -np.log(np.clip(below, SMALLEST_TAIL, 1.0))
         whole = (difference * score).sum(axis=1)
         # Class k is responsible for mixes[k] * likelihood[j, k] / mixture[j] of item j. Its usual
         # score is taken off, so that more or fewer items of the class do not count as a change.
@@ -191,9 +244,14 @@ class Items:
         return np.asarray(whole), np.asarray(mixes * (changed - usual * more))
 
 
-def fitted_mix(log_likelihood: FloatArray) -> FloatArray:
+def fitted_mix(log_likelihood: FloatArray, weights: FloatArray | None = None) -> FloatArray:
     """Return the mix of a target, solved as exactly as those of the bags."""
-    return maximize_mixture(log_likelihood, tol=TOLERANCE).prevalence
+    return maximize_mixture(log_likelihood, weights=weights, tol=TOLERANCE).prevalence
+
+
+def distances(A: FloatArray, B: FloatArray) -> FloatArray:
+    """Return Euclidean distances between rows of length one."""
+    return np.sqrt(np.maximum(2.0 - 2.0 * (A @ B.T), 0.0))
 
 
 def _weight_below(known: FloatArray, weights: FloatArray, values: FloatArray) -> FloatArray:
@@ -204,17 +262,15 @@ def _weight_below(known: FloatArray, weights: FloatArray, values: FloatArray) ->
 
 
 def _own_weight_below(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return ``_weight_below(values, weights, values)``, several times as fast."""
-    order = np.argsort(values)
-    ascending = values[order]
-    last = np.append(np.flatnonzero(ascending[1:] != ascending[:-1]), len(values) - 1)
-    # Equal numbers share what is below the last of them.
-    total = np.repeat(np.cumsum(weights[order])[last], np.diff(last, prepend=-1))
-    result = np.empty(len(values))
-    result[order] = total
+    """Return ``_weight_below(row, weights, row)`` for each row of values and of weights."""
+    order = np.argsort(values, axis=1)
+    ascending = np.take_along_axis(values, order, axis=1)
+    total = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
+    tied = ascending[:, 1:] == ascending[:, :-1]
+    if tied.any():
+        # Equal numbers share what is below the last of them.
+        total[:, :-1][tied] = np.inf
+        total = np.minimum.accumulate(total[:, ::-1], axis=1)[:, ::-1]
+    result = np.empty_like(total)
+    np.put_along_axis(result, order, total, axis=1)
     return result
-
-
-def _distances(A: FloatArray, B: FloatArray) -> FloatArray:
-    """Return Euclidean distances between rows of length one."""
-    return np.sqrt(np.maximum(2.0 - 2.0 * (A @ B.T), 0.0))

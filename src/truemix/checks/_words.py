@@ -13,31 +13,20 @@ if TYPE_CHECKING:
 
 # A share of unusual or unknown items, and a change of an estimate, worth a sentence.
 NOTABLE = 0.01
-# Where even this share of strange items could go unnoticed, the check says nothing.
-BLIND = 0.5
 
 
 def explained(check: ShiftCheck) -> str:
     """Return a few sentences."""
-    sentences = _passed(check) if check.passed else _failed(check)
-    return " ".join([*sentences, *_caveats(check)])
+    tell = {"passed": _passed, "failed": _failed, "cannot tell": _cannot_tell}[check.verdict]
+    return " ".join([*tell(check), *_caveats(check)])
 
 
 def _passed(check: ShiftCheck) -> list[str]:
     sentences = [
         f"Nothing speaks against {_these(check)} being a mix of the reference classes "
-        f"({_p_value(check)})."
+        f"({_p_value(check)}).",
+        f"With so many, up to about {_rounded(check.detectable)} unusual ones could go unnoticed.",
     ]
-    if check.detectable >= BLIND:
-        sentences.append(
-            f"But with {items(check.n_compared)} and {items(check.n_references)} in the reference "
-            "even a large violation could be missed."
-        )
-    else:
-        sentences.append(
-            f"With so many, up to about {_rounded(check.detectable)} of them could be unlike the "
-            "references without being noticed."
-        )
     n_unusual = len(check.unusual_items())
     if n_unusual:
         verb = "is" if n_unusual == 1 else "are"
@@ -45,11 +34,31 @@ def _passed(check: ShiftCheck) -> list[str]:
     return sentences
 
 
+def _cannot_tell(check: ShiftCheck) -> list[str]:
+    verb = "is" if check.n_items == 1 else "are"
+    begin = f"Whether {_these(check)} {verb} a mix of the reference classes cannot be told"
+    if check.decisions_only:
+        sentences = [
+            f"{begin}: there are no more different posteriors than classes, as if they were "
+            "decisions, and nearly any shares of decisions are those of some mix. The "
+            "classifier's posteriors, not rounded, would tell."
+        ]
+    else:
+        sentences = [
+            f"{begin} ({_p_value(check)}): with {items(check.n_compared)} and "
+            f"{items(check.n_references)} in the reference even a large violation could be missed."
+        ]
+    return sentences if check.cause is None else [*sentences, check.cause]
+
+
 def _failed(check: ShiftCheck) -> list[str]:
+    verb = "does" if check.n_items == 1 else "do"
     sentences = [
-        f"{_these(check, capital=True)} do not look like any mix of the reference classes "
+        f"{_these(check, capital=True)} {verb} not look like any mix of the reference classes "
         f"({_p_value(check)}): {_how(check)}."
     ]
+    if check.cause is not None:
+        sentences.append(check.cause)
     unusual = check.unusual_items()
     if len(unusual) >= NOTABLE * check.n_items:
         share = len(unusual) / check.n_items
@@ -64,8 +73,8 @@ def _failed(check: ShiftCheck) -> list[str]:
         )
     changed = np.flatnonzero(check.class_adjusted <= check.level)
     if changed.size:
-        first = changed[np.argmax(np.abs(check.class_scores[changed]))]
-        sentences.append(f"The class that changed most is {_name(check, int(first))}.")
+        changed_most = changed[np.argmax(np.abs(check.class_scores[changed]))]
+        sentences.append(f"The class that changed most is {_name(check, int(changed_most))}.")
     sentences.append(_off(check))
     return sentences
 

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
+from truemix._threads import one_blas_thread
 from truemix._typing import FloatArray, IntArray, Seed
-from truemix.checks._multiple import discoveries, holm, monte_carlo
-from truemix.checks._null import null_bags
-from truemix.checks._references import References, check_can_be_checked, references_of
-from truemix.checks._statistics import Deviations, Items, Judge, fitted_mix
+from truemix.checks._monte_carlo import Comparison, compare, max_bags
+from truemix.checks._multiple import critical_value, discoveries, monte_carlo, step_down
+from truemix.checks._power import detectable
+from truemix.checks._references import check_can_be_checked, references_of
+from truemix.checks._statistics import Items, Judge, fitted_mix
+from truemix.checks._targets import Target, stream, targets_of
+from truemix.checks._training_rows import training_rows
 from truemix.checks.shift_check import FDR, ShiftCheck
-from truemix.densities.background import background_log_likelihood
 from truemix.estimates.intervals import check_level
 from truemix.inference import maximize_mixture
 from truemix.quantifiers.base import Quantifier
 from truemix.quantifiers.sampling import resolved_seed
 from truemix.tables import groups_of
-
-# Bags in the null distribution, and how many of them should lie beyond the level.
-N_BAGS = 999
-BEYOND = 4
-MOST_BAGS = 4_999
-# Items of the target that are compared; beyond this a random part of them.
-MOST_COMPARED = 2_000
-# Quantile of the normal distribution for the power of 80 % that ``detectable`` is about.
-POWER = 0.84
 
 
 def label_shift(
@@ -132,106 +125,76 @@ def check_scored(
 ) -> list[ShiftCheck]:
     """Check each bag of items that have been scored, adjusted for how many bags there are."""
     level, seed = check_level(level), resolved_seed(random_state)
-    judge = Judge(references_of(check_can_be_checked(quantifier), _stream(seed, 0)))
-    n_null = _number_of_bags(level / len(bags))
-    checks = [_check(judge, scored[:, rows], level, n_null, seed) for rows in bags]
-    if len(checks) == 1:
-        return checks
-    values = holm(np.array([check.p_value for check in checks]))
-    return [check.adjusted(value) for check, value in zip(checks, values.tolist(), strict=True)]
+    references = references_of(check_can_be_checked(quantifier), stream(seed, 0))
+    targets = targets_of(references, scored, bags, seed)
+    with one_blas_thread():
+        return _checks(Judge(references), targets, level, seed)
 
 
-def _check(judge: Judge, scored: FloatArray, level: float, n_bags: int, seed: int) -> ShiftCheck:
-    rng, references = _stream(seed, 1), judge.references
-    posteriors, matrix = references.judge_targets(scored, rng)
-    n_items = len(matrix)
-    compared = np.sort(rng.permutation(n_items)[:MOST_COMPARED])
-    part = Items.of(matrix[compared])
-    mix = fitted_mix(matrix[compared])
-    observed = judge.target(part, posteriors[compared], mix)
-    bags = list(null_bags(references.drawn_counts, mix, len(compared), n_bags, rng))
-    null = judge.bags(bags)
-    scores, null_scores = _standardised(observed, null)
-    class_scores, null_class_scores = _in_deviations(observed.classes, null.classes)
-    strongest = np.abs(null_class_scores).max(axis=1, keepdims=True)
+def _checks(judge: Judge, targets: list[Target], level: float, seed: int) -> list[ShiftCheck]:
+    most = max_bags(level, len(targets))
+    found = [compare(judge, target, most) for target in targets]
+    nulls = [each.null_statistics for each in found]
+    adjusted = step_down(np.array([each.statistic for each in found]), nulls)
+    critical = critical_value(nulls, level)
+    return [
+        _shift_check(
+            judge,
+            target,
+            each,
+            level=level,
+            cause=_cause(judge, target, each, failed=p_value <= level),
+            detectable=detectable(judge, target, each, critical),
+            adjusted_p_value=p_value if len(targets) > 1 else None,
+            random_state=seed,
+        )
+        for target, each, p_value in zip(targets, found, adjusted.tolist(), strict=True)
+    ]
+
+
+def _shift_check(judge: Judge, target: Target, found: Comparison, **known: Any) -> ShiftCheck:
+    """Return everything that is told of one target."""
+    references, matrix = judge.references, target.log_likelihood
     # The mix of the items that are compared is that of all, if they are all.
-    mix = mix if len(compared) == n_items else fitted_mix(matrix)
+    mix = found.mix if len(target.compared) == len(matrix) else fitted_mix(matrix)
     items = Items.of(matrix)
     tails = judge.tail_probabilities(items, mix)
-    unusual = discoveries(tails, FDR)
+    class_scores, null_class_scores = found.by_class()
+    strongest = np.abs(null_class_scores).max(axis=1, keepdims=True)
     return ShiftCheck(
-        p_value=float(monte_carlo(scores.max(keepdims=True), null_scores.max(axis=1)[:, None])[0]),
-        statistic=float(scores.max()),
-        null=null_scores.max(axis=1),
-        level=level,
-        parts={"tail": float(observed.whole[0, 0]), "energy": float(observed.whole[0, 1])},
-        scores={"tail": float(scores[0]), "energy": float(scores[1])},
+        p_value=found.p_value,
+        statistic=found.statistic,
+        null=found.null_statistics,
+        parts={
+            "tail": float(found.observed.whole[0, 0]),
+            "energy": float(found.observed.whole[0, 1]),
+        },
+        scores={"tail": abs(float(found.scores[0])), "energy": float(found.scores[1])},
         labels=references.classes,
         prevalence=mix,
-        class_scores=class_scores[0],
-        class_p_values=monte_carlo(np.abs(class_scores[0]), np.abs(null_class_scores)),
-        class_adjusted=monte_carlo(np.abs(class_scores[0]), strongest),
+        class_scores=class_scores,
+        class_p_values=monte_carlo(np.abs(class_scores), np.abs(null_class_scores)),
+        class_adjusted=monte_carlo(np.abs(class_scores), strongest),
         item_p_values=tails,
         item_classes=(mix * items.likelihood).argmax(axis=1),
-        without_unusual=_without(matrix, unusual, mix),
-        with_unknown=_with_unknown(references, matrix),
-        detectable=_detectable(judge, null, null_scores, mix, level),
-        n_compared=len(compared),
+        without_unusual=_without(matrix, discoveries(tails, FDR), mix),
+        with_unknown=maximize_mixture(np.column_stack([matrix, target.unknown])).prevalence,
+        decisions_only=not references.can_reveal(target.posteriors),
+        n_compared=len(target.compared),
         n_references=len(references.codes),
         lonely=references.classes[np.bincount(references.codes) == 1],
-        random_state=seed,
+        **known,
     )
 
 
-def _standardised(observed: Deviations, null: Deviations) -> tuple[FloatArray, FloatArray]:
-    """Return the statistics in units of their spread among the bags: ``(2,)`` and ``(B, 2)``.
-
-    A target can have too many unusual items and too few: both count. An energy distance is small
-    for any good fit; its cube root is nearly normal, as for a chi-square variable.
-    """
-    values = np.concatenate([observed.whole, null.whole])
-    values[:, 1] = np.cbrt(np.maximum(values[:, 1], 0.0))
-    first, rest = _in_deviations(values[:1], values[1:])
-    scores = np.concatenate([first, rest])
-    scores[:, 0] = np.abs(scores[:, 0])
-    return scores[0], scores[1:]
+def _cause(judge: Judge, target: Target, found: Comparison, *, failed: bool) -> str | None:
+    """Return what may be wrong with a target that does not pass."""
+    if failed or not judge.references.can_reveal(target.posteriors):
+        return training_rows(judge.references, target.posteriors, found.mix)
+    return None
 
 
-def _in_deviations(observed: FloatArray, null: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Subtract the mean of the bags and divide by their standard deviation, per column."""
-    mean, spread = null.mean(axis=0), null.std(axis=0)
-    # A column that is the same for all bags, such as that of a class without items, says nothing.
-    spread = np.where(spread > 1e-12 * (1.0 + np.abs(mean)), spread, np.inf)
-    return (observed - mean) / spread, (null - mean) / spread
-
-
-def _without(matrix: FloatArray, unusual: Any, mix: FloatArray) -> FloatArray:
+def _without(matrix: FloatArray, unusual: IntArray, mix: FloatArray) -> FloatArray:
     """Return the mix of the items that are not unusual."""
     kept = np.setdiff1d(np.arange(len(matrix)), unusual)
     return maximize_mixture(matrix[kept]).prevalence if 0 < kept.size < len(matrix) else mix
-
-
-def _with_unknown(references: References, matrix: FloatArray) -> FloatArray:
-    """Return the mix with one more class, of items unlike those of any other."""
-    unknown = background_log_likelihood(matrix, references.log_likelihood, references.drawn_codes)
-    return maximize_mixture(np.column_stack([matrix, unknown])).prevalence
-
-
-def _detectable(
-    judge: Judge, null: Deviations, null_scores: FloatArray, mix: FloatArray, level: float
-) -> float:
-    """Return the share of wholly unusual items that would be noticed with 80 % probability."""
-    critical = np.quantile(null_scores.max(axis=1), 1.0 - level)
-    # The tail score of an item beyond all references, less the usual one, which is 1 on average.
-    gain = -math.log(judge.own(mix)) - 1.0
-    if gain <= 0:
-        return 1.0
-    return float(min(1.0, (critical + POWER) * null.whole[:, 0].std() / gain))
-
-
-def _number_of_bags(level: float) -> int:
-    return min(MOST_BAGS, max(N_BAGS, math.ceil(BEYOND / level) - 1))
-
-
-def _stream(seed: int, number: int) -> np.random.Generator:
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))

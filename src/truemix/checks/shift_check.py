@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Share of items listed as unusual that may be usual ones.
 FDR = 0.05
+# A check that would not even notice this share of unusual items tells nothing.
+BLIND = 0.3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,14 +56,21 @@ class ShiftCheck:
     with_unknown : ndarray of shape (K + 1,)
         The mix if items of an unknown class are possible; its share is the last number.
     detectable : float
-        The share of items unlike all references that the check would notice in four of five
-        targets of this size; fewer may go unnoticed.
+        The share of unusual items (such as the most unusual twentieth of the references) that the
+        check would notice in four of five targets of this size and mix, by simulation; fewer may go
+        unnoticed. 1 if it would notice nothing, as with decisions instead of posteriors (one-hot
+        rows).
+    decisions_only : bool
+        Whether there are no more different posteriors than classes, so that nothing can be noticed.
     n_compared, n_references : int
         How many items were compared, and with how many references.
     lonely : ndarray
         Classes with a single reference item, which no other item of its class can judge.
     random_state : int
         The seed that repeats this check.
+    cause : str or None
+        What may be wrong, if the check does not pass and it shows: references scored by a model
+        that was trained on them.
     adjusted_p_value : float or None
         For one of many groups: the p-value adjusted for their number.
     """
@@ -82,17 +91,31 @@ class ShiftCheck:
     without_unusual: FloatArray
     with_unknown: FloatArray
     detectable: float
+    decisions_only: bool
     n_compared: int
     n_references: int
     lonely: AnyArray
     random_state: int
+    cause: str | None = None
     adjusted_p_value: float | None = None
 
     @property
     def passed(self) -> bool:
-        """Whether nothing speaks against the assumption, at this level."""
+        """Whether nothing speaks against the assumption, at this level; see :attr:`verdict`."""
         p_value = self.p_value if self.adjusted_p_value is None else self.adjusted_p_value
         return p_value > self.level
+
+    @property
+    def conclusive(self) -> bool:
+        """Whether a violation was found, or a large one would have been."""
+        return not self.passed or self.detectable < BLIND
+
+    @property
+    def verdict(self) -> str:
+        """``"passed"``, ``"failed"`` or, if nothing could have been noticed, ``"cannot tell"``."""
+        if not self.passed:
+            return "failed"
+        return "passed" if self.conclusive else "cannot tell"
 
     @property
     def n_items(self) -> int:
@@ -207,13 +230,17 @@ class ShiftCheck:
     def summary(self) -> dict[str, Any]:
         """Return the main numbers as plain Python objects, ready for JSON."""
         return {
+            "checked": True,
+            "verdict": self.verdict,
             "passed": self.passed,
+            "conclusive": self.conclusive,
             "p_value": self.p_value,
             "adjusted_p_value": self.adjusted_p_value,
             "significance": self.level,
             "statistic": self.statistic,
             "scores": dict(self.scores),
             "explanation": self.explanation,
+            "cause": self.cause,
             "n_items": self.n_items,
             "n_compared": self.n_compared,
             "n_references": self.n_references,
@@ -242,10 +269,5 @@ class ShiftCheck:
 
         return draw(self, ax)
 
-    def adjusted(self, p_value: float) -> ShiftCheck:
-        """Return this check with a p-value adjusted for being one of many."""
-        return replace(self, adjusted_p_value=p_value)
-
     def __repr__(self) -> str:
-        verdict = "passed" if self.passed else "failed"
-        return f"Label shift: {verdict} at level {self.level:g}\n{self.explanation}"
+        return f"Label shift: {self.verdict} at level {self.level:g}\n{self.explanation}"

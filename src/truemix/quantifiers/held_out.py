@@ -9,7 +9,7 @@ from truemix._typing import FloatArray, IntArray
 N_FOLDS = 5
 
 
-def folds_of(codes: IntArray, rng: np.random.Generator) -> IntArray:
+def folds_of(codes: IntArray, rng: np.random.Generator, n_folds: int = N_FOLDS) -> IntArray:
     """Deal the items of each class round the folds, so that each is in as many as possible.
 
     Examples
@@ -21,7 +21,7 @@ def folds_of(codes: IntArray, rng: np.random.Generator) -> IntArray:
     shuffled = rng.permutation(len(codes))
     by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
     fold = np.empty(len(codes), dtype=np.intp)
-    fold[by_class] = np.arange(len(codes)) % N_FOLDS
+    fold[by_class] = np.arange(len(codes)) % n_folds
     return fold
 
 
