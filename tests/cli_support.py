@@ -31,7 +31,7 @@ class Done(NamedTuple):
 
 
 def reference_frame(n=120, names=CLASSES):
-    P, codes = posteriors(n, 3, 0)
+    P, codes = posteriors(n, 3, 2)
     frame = pd.DataFrame(P, columns=names)
     frame.insert(0, "label", np.asarray(names)[codes])
     return frame

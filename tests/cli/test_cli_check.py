@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 
 import numpy as np
 import pandas as pd
@@ -122,14 +121,14 @@ def test_a_saved_quantifier_may_stand_for_the_reference(bad, quantifier, tmp_pat
 
 def test_an_estimate_with_a_check_says_so_everywhere(bad, tmp_path, capsys):
     page = tmp_path / "report.html"
-    options = ("--label", "label", *FAST, "--check", "--unknown")
+    options = ("--label", "label", *FAST, "--unknown")
     done = run(capsys, "estimate", *bad, *options, "--format", "json", "--report", page)
     assert done.code == 3
     assert "Warning: These 300 items do not look like any mix" in done.err
     group = done.json["groups"][0]
     assert group["checks"]["label_shift"]["passed"] is False
     assert group["unknown"]["lower"] <= group["unknown"]["share"] <= group["unknown"]["upper"]
-    assert done.json["command"].endswith("--unknown --check")
+    assert done.json["command"].endswith("--unknown")
     html = page.read_text()
     assert "How far off could the estimate be?" in html
     assert "do not look like any mix" in html
@@ -144,15 +143,59 @@ def test_an_estimate_with_a_check_says_so_everywhere(bad, tmp_path, capsys):
 
 def test_a_check_that_passes_is_told_too(good, tmp_path, capsys):
     page = tmp_path / "report.html"
-    done = run(capsys, "estimate", *good, "--label", "label", *FAST, "--check", "--report", page)
+    done = run(capsys, "estimate", *good, "--label", "label", *FAST, "--report", page)
     assert done.code == 0
     assert "Nothing speaks against these 300 items" in done.out
     assert "Nothing speaks against these 300 items" in page.read_text()
-    plain = json.loads(
-        run(capsys, "estimate", *good, "--label", "label", *FAST, "--format", "json").out
-    )
-    assert plain["groups"][0]["checks"] == {}
-    assert plain["groups"][0]["unknown"] is None
+    assert "✓</span> passed" in page.read_text()
+    as_json = run(capsys, "estimate", *good, "--label", "label", *FAST, "--format", "json").json
+    assert as_json["groups"][0]["checks"]["label_shift"]["verdict"] == "passed"
+    assert as_json["groups"][0]["unknown"] is None
+
+
+def test_what_is_not_checked_is_not_called_checked_anywhere(bad, tmp_path, capsys):
+    page = tmp_path / "report.html"
+    command = ("estimate", *bad, "--label", "label", *FAST, "--no-check")
+    done = run(capsys, *command, "--report", page)
+    assert done.code == 0
+    assert "Label shift: not checked. --no-check was given." in done.out
+    html = page.read_text()
+    assert "✓</span> passed" not in html
+    assert "label shift: not checked" in html
+    assert "Label shift: not checked. --no-check was given." in html
+    as_json = run(capsys, *command, "--format", "json").json
+    assert as_json["groups"][0]["checks"]["label_shift"] == {
+        "checked": False,
+        "verdict": "not checked",
+        "explanation": "Label shift: not checked. --no-check was given.",
+    }
+    assert as_json["command"].endswith("--no-check")
+    (row, *_) = csv.DictReader(io.StringIO(run(capsys, *command, "--format", "csv").out))
+    assert (row["check"], row["check_p_value"]) == ("not checked", "")
+    by_week = run(capsys, *command, "--by", "week").out
+    assert "Label shift: not checked." in by_week
+    assert "fits" not in by_week.splitlines()[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--method", "cc"), "CC does not assume it"),
+        (("--method", "acc", "--classifier", "logistic"), "keeps only the classifier's decisions"),
+        (("--method", "emq", "--classifier", "logistic"), "scores targets with a classifier refit"),
+    ],
+)
+def test_where_nothing_can_be_checked_that_is_said_and_the_answer_given(
+    good, capsys, options, reason
+):
+    command = ("estimate", *good, "--label", "label", *options)
+    done = run(capsys, *command, "--format", "json")
+    assert done.code == 0
+    shift = done.json["groups"][0]["checks"]["label_shift"]
+    assert shift["verdict"] == "not checked"
+    assert reason in shift["explanation"]
+    if "--classifier" in options:
+        assert reason in fails(capsys, *command, "--check")
 
 
 def test_a_classifier_is_cross_fitted_for_the_check(tmp_path, capsys):

@@ -85,13 +85,16 @@ def test_json_csv_and_table_carry_the_same_numbers(tmp_path, capsys):
     title, header, *lines = run(capsys, *command).out.splitlines()
     expected = [(group, each) for group in summary["groups"] for each in group["classes"]]
     assert title == "BayesianKDEy: the mix of 150 items by week"
-    names = "week class estimate interval counted reference rose items"
+    names = "week class estimate interval counted reference rose fits items"
     assert header.split() == names.split()
     assert len(flat) == len(expected) == len(lines) - 2 == 30
     for (group, each), row, line in zip(expected, flat, lines[:-2], strict=True):
         assert row.pop("group") == group["group"]
         assert row.pop("class") == each["class"]
         assert int(row.pop("n_items")) == group["n_items"] == 15
+        shift = group["checks"]["label_shift"]
+        assert row.pop("check") == shift["verdict"]
+        assert float(row.pop("check_p_value")) == shift["adjusted_p_value"]
         assert {k: float(v) if v else None for k, v in row.items()} == {k: each[k] for k in row}
         assert line.startswith(f"{group['group']}  ")
         for name in ("share", "counted", "reference"):
@@ -163,18 +166,19 @@ def test_a_group_of_one_item_has_a_wide_interval(tmp_path, capsys):
 
 def test_names_of_classes_may_hold_anything(tmp_path, capsys):
     files = written(tmp_path, reference_frame(names=STRANGE), target_frame(names=STRANGE))
-    command = ["estimate", *files, "--label", "label", "--method", "emq"]
+    command = ["estimate", *files, "--label", "label", "--method", "emq", "--no-check"]
     summary = run(capsys, *command, "--format", "json").json
     found = [each["class"] for each in summary["groups"][0]["classes"]]
     assert found == sorted(STRANGE)
     flat = rows(run(capsys, *command, "--format", "csv").out)
     assert [row["class"] for row in flat] == sorted(STRANGE)
     table = run(capsys, *command).out.splitlines()
-    assert len(table) == 5
+    assert len(table) == 6
     assert table[2].startswith('a, "quoted" break')
+    assert table[-1] == "Label shift: not checked. --no-check was given."
     prior = [f"--prior={name}={k}" for k, name in enumerate(STRANGE, start=1)]
-    done = run(capsys, "estimate", *files, "--label", "label", "--method", "bayesian-emq", *prior)
-    assert done.code == 0
+    command = [*command[:-2], "bayesian-emq", "--no-check"]
+    assert run(capsys, *command, *prior).code == 0
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 from estimate_support import estimate, sampled
 from truemix import InputError
 from truemix.estimates import EstimateSet
+from truemix.estimates.checks import RecordedCheck
 
 
 def test_the_repr_is_the_table():
@@ -14,7 +15,7 @@ def test_the_repr_is_the_table():
     assert lines[1].split() == ["class", "estimate", "counted", "reference"]
     assert lines[2].split("  ")[0] == "class 0"
     assert lines[2].split()[-6:] == ["16.7", "%", "33.3", "%", "50.0", "%"]
-    assert len({len(line) for line in lines[1:]}) == 1
+    assert len({len(line) for line in lines[1:5]}) == 1
 
 
 def test_one_item_is_not_plural():
@@ -23,9 +24,10 @@ def test_one_item_is_not_plural():
 
 def test_many_classes_show_the_largest_and_say_so():
     lines = repr(estimate(100)).splitlines()
-    assert len(lines) == 2 + 30 + 1
+    assert len(lines) == 2 + 30 + 2
     assert lines[2].startswith("class 99")
-    assert lines[-1] == "… and 70 smaller classes: see .frame()"
+    assert lines[-2] == "… and 70 smaller classes: see .frame()"
+    assert lines[-1] == "Label shift: not checked; quantify(X, check=True) does."
 
 
 def test_a_failed_diagnostic_shows():
@@ -58,11 +60,21 @@ def test_the_repr_states_the_level_the_kind_and_the_estimand():
     both = sampled([20, 30, 50])
     lines = repr(both).splitlines()
     assert lines[1].split() == ["class", "estimate", "interval", "counted", "reference"]
-    assert lines[-1] == "95 % equal-tailed intervals; the mix of these very items (batch)"
+    assert lines[-2] == "95 % equal-tailed intervals; the mix of these very items (batch)"
     low, high = 100 * both.interval()[0]
     assert f"{low:.1f} – {high:.1f} %" in lines[2]  # noqa: RUF001
-    assert len({len(line) for line in lines[1:-1]}) == 1
-    assert repr(both.of("population")).endswith("the source they come from (population)")
+    assert len({len(line) for line in lines[1:-2]}) == 1
+    assert "the source they come from (population)\n" in repr(both.of("population"))
+
+
+def test_an_estimate_says_whether_label_shift_was_checked():
+    unchecked = "Label shift: not checked"
+    assert unchecked in repr(sampled([20, 30]))
+    found = {"verdict": "passed", "passed": True, "explanation": "Nothing speaks against it."}
+    checked = sampled([20, 30], checks={"label_shift": RecordedCheck(found)})
+    assert repr(checked).endswith("\nNothing speaks against it.")
+    # Counting does not assume it.
+    assert unchecked not in repr(estimate(method="PCC"))
 
 
 def test_a_failed_diagnostic_of_the_sampler_shows_last():
@@ -74,8 +86,8 @@ def test_a_failed_diagnostic_of_the_sampler_shows_last():
 def test_long_and_odd_class_names_stay_on_one_line():
     names = np.array(["x" * 100 + "1", "x" * 100 + "2", "two\nlines"])
     lines = repr(estimate(classes=names)).splitlines()
-    assert len(lines) == 5
-    assert len({line.split()[0] for line in lines[2:]}) == 3
+    assert len(lines) == 6
+    assert len({line.split()[0] for line in lines[2:5]}) == 3
     assert max(map(len, lines)) < 80
 
 

@@ -222,7 +222,8 @@ def test_failed_checks_stand_on_top_with_a_sign_and_a_word():
     assert "8 more groups" in page
     assert "R-hat is 1.2 &lt;b&gt;." in page
     assert "Failed check" not in HTML["two"]
-    assert "✓</span> passed" in HTML["two"]
+    assert "✓</span> passed" not in HTML["two"]
+    assert "label shift: not checked" in HTML["two"]
 
 
 def test_the_numbers_behind_the_panels_are_those_of_the_groups():

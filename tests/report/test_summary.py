@@ -168,7 +168,8 @@ def test_a_level_that_is_none_is_an_error():
 
 def checked(passed):
     """Return the checks of an estimate that was checked."""
-    return {"label_shift": RecordedCheck({"passed": passed, "explanation": "As was found."})}
+    found = {"checked": True, "passed": passed, "explanation": "As was found."}
+    return {"label_shift": RecordedCheck({**found, "verdict": "passed" if passed else "failed"})}
 
 
 def test_the_headline_of_two_classes_is_that_of_the_issue():
@@ -368,7 +369,10 @@ def quantifiers():
         (truemix.EMQ(), ["duality gap"]),
         (truemix.KDEy(bandwidth=0.3, shrinkage=0.1), ["duality gap"]),
         (truemix.BayesianACC(random_state=0), ["by Gibbs sampling, worth", "R-hat"]),
-        (truemix.BayesianEMQ(random_state=0, prior="mapls"), ["worth", "R-hat", "adaptive prior"]),
+        (
+            truemix.BayesianEMQ(random_state=0, prior="mapls"),
+            ["worth", "started far from the mode", "was reweighted 100 times", "adaptive prior"],
+        ),
         (
             truemix.BayesianKDEy(
                 random_state=0,

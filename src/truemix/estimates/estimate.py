@@ -86,6 +86,7 @@ class Estimate:
     class  estimate  counted  reference
     ham      70.0 %   80.0 %     50.0 %
     spam     30.0 %   20.0 %     50.0 %
+    Label shift: not checked; quantify(X, check=True) does.
 
     With draws there are intervals, and answers to any question about the mix:
 
@@ -98,6 +99,7 @@ class Estimate:
     ham      70.0 %  60.9 – 78.4 %   80.0 %     50.0 %
     spam     30.0 %  21.6 – 39.1 %   20.0 %     50.0 %
     95 % equal-tailed intervals; the mix of the source they come from (population)
+    Label shift: not checked; quantify(X, check=True) does.
     >>> full.probability(lambda p: p["spam"] > 0.25)
     0.895
     """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from truemix._typing import AnyArray, FloatArray, IntArray
-from truemix.estimates.checks import COUNTING, LABEL_SHIFT, not_checked, point_method
+from truemix.estimates.checks import COUNTING, LABEL_SHIFT, point_method
 
 if TYPE_CHECKING:
     from truemix.estimates.comparison import Comparison
@@ -88,7 +88,7 @@ def estimate_table(estimate: Estimate) -> Table:
     below += [check.explanation for check in estimate.checks.values() if check.passed]
     method = point_method(estimate.method, estimate.settings)
     if LABEL_SHIFT not in estimate.checks and method not in COUNTING:
-        below.append(not_checked(method)["explanation"])
+        below.append("Label shift: not checked; quantify(X, check=True) does.")
     below += [f"Note: {sentence}" for sentence in estimate.warnings()]
     title = f"{estimate.method}: the mix of {items(estimate.n_items)}"
     return _table(title, estimate.classes[shown], columns, below)

@@ -67,6 +67,7 @@ class EMQ(LikelihoodQuantifier):
     class  estimate  counted  reference
     0        89.7 %   77.6 %     50.0 %
     1        10.3 %   22.4 %     50.0 %
+    Label shift: not checked; quantify(X, check=True) does.
     """
 
     calibrator_: Any

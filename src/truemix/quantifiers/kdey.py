@@ -88,6 +88,7 @@ class KDEy(LikelihoodQuantifier):
     class  estimate  counted  reference
     ham      89.4 %   75.6 %     50.0 %
     spam     10.6 %   24.4 %     50.0 %
+    Label shift: not checked; quantify(X, check=True) does.
     """
 
     bandwidth_: float
