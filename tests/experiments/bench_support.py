@@ -70,10 +70,12 @@ def as_users_write_it(method, settings):
             return KDEy(classifier=classifier, **density)
         known = {"reference_uncertainty": None, "averaging": False}
         return BayesianKDEy(classifier=classifier, **density, **known, **sampling)
+    # The paper takes posteriors as calibrated.
+    plain = {"calibration": None} if name == "EMQ" else {}
     if method.startswith("Bayes-"):
         kind = {"ACC": BayesianACC, "EMQ": BayesianEMQ}[name]
-        return kind(classifier=classifier, **sampling)
-    point = {"CC": CC, "PCC": PCC, "ACC": ACC, "EMQ": EMQ}[name](classifier=classifier)
+        return kind(classifier=classifier, **plain, **sampling)
+    point = {"CC": CC, "PCC": PCC, "ACC": ACC, "EMQ": EMQ}[name](classifier=classifier, **plain)
     return Bootstrap(point, **sampling) if method.startswith("Boots-") else point
 
 

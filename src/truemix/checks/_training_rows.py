@@ -91,5 +91,5 @@ def _shown(posterior: float) -> str:
     """
     if posterior >= 1.0 - 1e-9:
         return "1"
-    digits = max(2, 1 + math.ceil(-math.log10(1.0 - posterior)))
+    digits = max(2, math.ceil(-math.log10(1.0 - posterior)))
     return f"{math.floor(posterior * 10**digits) / 10**digits:.{digits}f}"

@@ -130,7 +130,7 @@ def point_quantifier(point: str, setting: Setting) -> Quantifier:
 
     if point in KERNELS:
         return quantifiers.KDEy(kernel=KERNELS[point], crossfit=False, **setting)
-    found: Quantifier = getattr(quantifiers, point)(**_paper_settings(point))
+    found: Quantifier = getattr(quantifiers, point)(**_as_published(point))
     return found
 
 
@@ -168,10 +168,11 @@ def quantifier_of(method: Method, setting: Setting, settings: BenchSettings) -> 
             **sampling,
         )
     kind = getattr(quantifiers, f"Bayesian{method.point}")
-    found: Quantifier = kind(**_paper_settings(method.point), **sampling)
+    known: Setting = {"reference_uncertainty": None} if method.point == "EMQ" else {}
+    found: Quantifier = kind(**_as_published(method.point), **known, **sampling)
     return found
 
 
-def _paper_settings(point: str) -> Setting:
+def _as_published(point: str) -> Setting:
     """Return what must be said to get the paper's method: it does not calibrate posteriors."""
     return {"calibration": None} if point == "EMQ" else {}
