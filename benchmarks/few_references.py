@@ -62,7 +62,6 @@ WORLDS = {
     "2 normal classes": normal(2, 0.8, 2),
     "6 normal classes, separated": normal(6, 2.0, 5),
     "3 Dirichlet classes": dirichlet(3, 3.0),
-    "10 Dirichlet classes": dirichlet(10, 6.0),
 }
 
 
