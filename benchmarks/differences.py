@@ -17,7 +17,7 @@ from truemix._files import atomic_write
 
 SIZES = (40, 200)
 N_ITEMS = 2000
-CHOSEN = ("3 normal classes, overlapping", "6 normal classes, separated", "3 Dirichlet classes")
+CHOSEN = ("3 normal classes, overlapping", "6 normal classes, separated")
 
 
 def trial(world, per_class, number):
