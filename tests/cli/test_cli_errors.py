@@ -353,26 +353,37 @@ sys.exit(main([*arguments, "--out", out]))
 """
 
 
+def as_nobody(place, out):
+    """Estimate as somebody who is not root, and return what is said of the output."""
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", AS_NOBODY, "estimate", *written(place), *LABEL, str(out)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    return done.stderr.splitlines()[1:]
+
+
 @pytest.mark.skipif(os.name == "nt", reason="folders of Windows have no mode that forbids writing")
-def test_a_read_only_folder():
+def test_a_read_only_folder_and_a_read_only_file():
     # Not tmp_path, which only its owner may enter.
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
-        place.chmod(0o755)
+        place.chmod(0o777)
         folder = place / "locked"
         folder.mkdir(mode=0o555)
-        out = folder / "x.json"
-        done = subprocess.run(  # noqa: S603
-            [sys.executable, "-c", AS_NOBODY, "estimate", *written(place), *LABEL, str(out)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        protected = place / "protected.json"
+        protected.write_text("old")
+        protected.chmod(0o444)
+        assert as_nobody(place, folder / "x.json") == [
+            f"Error: Cannot write {folder / 'x.json'}: the folder {folder} may not be written."
+        ]
         assert contents(folder) == []
-    assert done.stderr.splitlines()[1:] == [
-        f"Error: Cannot write {out}: the folder {folder} may not be written."
-    ]
-    assert (done.returncode, done.stdout) == (1, "")
+        assert as_nobody(place, protected) == [
+            f"Error: Cannot write {protected}: it is write-protected."
+        ]
+        assert protected.read_text() == "old"
 
 
 def test_a_disk_that_refuses_leaves_nothing_behind(files, tmp_path, capsys, monkeypatch):
@@ -380,7 +391,7 @@ def test_a_disk_that_refuses_leaves_nothing_behind(files, tmp_path, capsys, monk
     def refuse(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("truemix._files.tempfile.mkstemp", refuse)
+    monkeypatch.setattr("truemix._files.create_part", refuse)
     options = [*LABEL, *FAST, "--out", tmp_path / "x.json"]
     sentence = fails(capsys, "estimate", *files, *options)
     assert sentence.startswith(f"Cannot write {str(tmp_path / 'x.json')!r} (Permission denied)")

@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-from truemix._files import atomic_write
+from truemix._files import atomic_write, find_destination
 from truemix.cli._options import Format
 from truemix.exceptions import InputError
 
@@ -24,28 +24,36 @@ _MOST_FAILURES = 5
 def check_outputs(outputs: dict[str, str | None], inputs: Iterable[str] = ()) -> None:
     """Refuse files that cannot be written, before the work begins.
 
-    ``outputs`` are options and the file each names, ``inputs`` files that must not be lost.
+    ``outputs`` are options and the file each names, ``inputs`` files that must not be lost. Pipes
+    and devices are good for any number of outputs.
     """
-    taken = {Path(name).resolve(): name for name in inputs if name != "-"}
+    taken = {os.path.realpath(name) for name in inputs if name != "-"}
     for option, name in outputs.items():
         if name is None:
             continue
         if not name:
             raise InputError(f"The option {option} is empty; expected the name of a file.")
-        path = Path(name)
-        if path.resolve() in taken:
-            raise InputError(
-                f"The option {option} names {name}, which this command already uses; choose "
-                "another file."
-            )
-        taken[path.resolve()] = name
-        if path.is_dir():
+        found = find_destination(name)
+        if found.is_folder:
             raise InputError(f"Cannot write {name}: it is a folder; expected a file.")
-        if not path.parent.is_dir():
-            found = "is not a folder" if path.parent.exists() else "does not exist; make it first"
-            raise InputError(f"Cannot write {name}: {path.parent} {found}.")
-        if not os.access(path.parent, os.W_OK):
-            raise InputError(f"Cannot write {name}: the folder {path.parent} may not be written.")
+        if found.is_regular:
+            if str(found.path) in taken:
+                raise InputError(
+                    f"The option {option} names {name}, which this command already uses; choose "
+                    "another file."
+                )
+            taken.add(str(found.path))
+            _check_folder(name, found.path.parent if Path(name).is_symlink() else Path(name).parent)
+        if found.before is not None and not os.access(found.path, os.W_OK):
+            raise InputError(f"Cannot write {name}: it is write-protected.")
+
+
+def _check_folder(name: str, folder: Path) -> None:
+    if not folder.is_dir():
+        problem = "is not a folder" if folder.exists() else "does not exist; make it first"
+        raise InputError(f"Cannot write {name}: {folder} {problem}.")
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"Cannot write {name}: the folder {folder} may not be written.")
 
 
 def chosen_format(given: Format | None, out: str | None) -> Format:
