@@ -72,12 +72,12 @@ def fails(capsys, *arguments):
     return lines[0].removeprefix("Error: ")
 
 
-def start(*arguments, **options):
+def start(*arguments, environment=None, **options):
     """Start the command as a child process."""
     command = [sys.executable, "-W", "error", "-m", "truemix.cli", *map(str, arguments)]
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
-    return subprocess.Popen(command, env=environment, **{**pipes, **options})  # noqa: S603
+    variables = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", **(environment or {})}
+    return subprocess.Popen(command, env=variables, **{**pipes, **options})  # noqa: S603
 
 
 def finished(child, data=None):

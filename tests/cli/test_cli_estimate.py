@@ -174,7 +174,7 @@ def test_names_of_classes_may_hold_anything(tmp_path, capsys):
     assert [row["class"] for row in flat] == sorted(STRANGE)
     table = run(capsys, *command).out.splitlines()
     assert len(table) == 6
-    assert table[2].startswith('a, "quoted" break')
+    assert table[2].startswith(r'a, "quoted"\nbreak')
     assert table[-1] == "Label shift: not checked. --no-check was given."
     prior = [f"--prior={name}={k}" for k, name in enumerate(STRANGE, start=1)]
     command = [*command[:-2], "bayesian-emq", "--no-check"]

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any, NoReturn
 
 import typer
 import typer.main
 from typer.core import TyperGroup
 
+from truemix._escaping import visible
 from truemix._version import __version__
 from truemix.cli import INTERRUPTED
 from truemix.cli._options import FILES_HELP
+from truemix.cli._streams import (
+    ended_by_signals,
+    flush_stdout,
+    leave_stdout,
+    standard_streams,
+    tell,
+)
 from truemix.cli.adapt import adapt
 from truemix.cli.bench import app as bench
 from truemix.cli.check import check
@@ -25,42 +32,64 @@ from truemix.exceptions import InputError
 WRONG_INPUT = 1
 # What a shell reports of a program that wrote to a pipe nobody reads.
 BROKEN_PIPE = 141
+# typer has no public name for it.
+_UsageError: Any = typer.BadParameter.__base__
 
 
 class _Commands(TyperGroup):
     """Commands whose errors are one sentence on stderr."""
 
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        # Help and the version are shown here.
+        with _one_sentence():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: Any) -> Any:
-        try:
-            result = super().invoke(ctx)
-            if sys.stdout is not None:
-                sys.stdout.flush()
-            return result
-        except InputError as error:
-            _complain(str(error), WRONG_INPUT)
-        except BrokenPipeError:
-            # Nothing may be written at exit either.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(BROKEN_PIPE) from None
-        except OSError as error:
-            place = f" ({error.filename})" if error.filename else ""
-            _complain(f"The system says: {error.strerror or error}{place}.", WRONG_INPUT)
-        except MemoryError:
-            _complain(
-                "There is not enough memory for this; use a smaller target or fewer references.",
-                WRONG_INPUT,
-            )
-        except KeyboardInterrupt:
-            # Python remembers an interrupt inside exec (compilers and dataclasses use it), even if
-            # it is handled, and would end by the signal; the next exec makes it forget.
-            exec("")  # noqa: S102
-            _complain("Interrupted.", INTERRUPTED, label="")
+        with _one_sentence():
+            return super().invoke(ctx)
 
 
-def _complain(sentence: str, code: int, label: str = "Error: ") -> None:
-    if sys.stderr is not None:
-        print(f"{label}{sentence}", file=sys.stderr, flush=True)  # noqa: T201
-    raise typer.Exit(code) from None
+@contextmanager
+def _one_sentence() -> Iterator[None]:
+    """End the program after an error, with a sentence that says what to do."""
+    try:
+        yield
+    except InputError as error:
+        _complain(str(error), WRONG_INPUT)
+    except _UsageError as error:
+        # typer shows what was typed.
+        error.message = visible(error.message)
+        raise
+    except BrokenPipeError:
+        leave_stdout()
+        raise SystemExit(BROKEN_PIPE) from None
+    except OSError as error:
+        _complain(_about_system(error), WRONG_INPUT)
+    except MemoryError:
+        _complain(
+            "There is not enough memory for this; use a smaller target or fewer references.",
+            WRONG_INPUT,
+        )
+    except KeyboardInterrupt:
+        # Python remembers an interrupt inside exec (compilers and dataclasses use it), even if
+        # it is handled, and would end by the signal; the next exec makes it forget.
+        exec("")  # noqa: S102
+        _complain("Interrupted.", INTERRUPTED, label="")
+
+
+def _about_system(error: OSError) -> str:
+    try:
+        # If that was about stdout, it will be said again.
+        flush_stdout()
+    except InputError as about_stdout:
+        return str(about_stdout)
+    place = f" ({error.filename})" if error.filename else ""
+    return f"The system says: {error.strerror or error}{place}."
+
+
+def _complain(sentence: str, code: int, label: str = "Error: ") -> NoReturn:
+    tell(f"{label}{sentence}")
+    raise SystemExit(code) from None
 
 
 def _version(asked: bool) -> None:
@@ -101,7 +130,11 @@ def run(argv: Sequence[str] | None) -> int:
     """Run the program and return its exit code."""
     program = typer.main.get_command(app)
     try:
-        program(args=None if argv is None else list(argv), prog_name="truemix")
+        with standard_streams(), ended_by_signals(), _one_sentence():
+            try:
+                program(args=None if argv is None else list(argv), prog_name="truemix")
+            finally:
+                flush_stdout()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     return 0

@@ -6,6 +6,8 @@ import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from truemix.cli._streams import tell
+
 if TYPE_CHECKING:
     from truemix.experiments.watching import Finished
 
@@ -15,7 +17,7 @@ class BenchProgress:
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
-        self._terminal = sys.stderr is not None and sys.stderr.isatty()
+        self._terminal = sys.stderr.isatty()
         self._bar: Any = None
         self._task: Any = None
 
@@ -42,7 +44,7 @@ class BenchProgress:
         left = f"{duration(finished.seconds_left)} left" if finished.seconds_left > 0 else "done"
         if self._bar is None:
             progress = f"{finished.n_done} of {finished.n_runs}"
-            print(f"{_line(finished)} ({progress}, {left})", file=sys.stderr, flush=True)  # noqa: T201
+            tell(f"{_line(finished)} ({progress}, {left})")
             return
         self._bar.console.print(_line(finished), markup=False, highlight=False)
         self._bar.update(

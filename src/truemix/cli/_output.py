@@ -13,8 +13,10 @@ from typing import Any
 
 import typer
 
+from truemix._escaping import escaped_json, visible
 from truemix._files import atomic_write, find_destination
 from truemix.cli._options import Format
+from truemix.cli._streams import flush_stdout, tell, write_stdout
 from truemix.exceptions import InputError
 
 A_DIAGNOSTIC_FAILED = 3
@@ -66,22 +68,20 @@ def chosen_format(given: Format | None, out: str | None) -> Format:
 
 def write(text: str, out: str | None) -> None:
     """Write text to a file, or to stdout; always in UTF-8, as whoever reads the data expects."""
-    data = text.encode("utf-8", "replace")
-    if out is not None:
-        with atomic_write(out) as file:
-            file.write(data)
+    if out is None:
+        if sys.stdout is not None and sys.stdout.isatty():
+            text = visible(text, lines=True)
+        write_stdout(text.encode("utf-8", "replace"))
+        flush_stdout()
         return
-    stdout = sys.stdout
-    if stdout is None:
-        raise InputError("Stdout is closed, so there is nowhere to write; use --out FILE.")
-    stdout.flush()
-    stdout.buffer.write(data)
-    stdout.flush()
+    with atomic_write(out) as file:
+        file.write(text.encode("utf-8", "replace"))
 
 
 def as_json(content: Any) -> str:
     """Return content as JSON for people and programs."""
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    return escaped_json(text) + "\n"
 
 
 def as_csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -105,8 +105,8 @@ def end_with(failures: Iterable[str]) -> None:
     """Say which diagnostics failed, and let the exit code tell it too."""
     sentences = list(failures)
     for sentence in sentences[:_MOST_FAILURES]:
-        typer.echo(f"Warning: {sentence}", err=True)
+        tell(f"Warning: {sentence}")
     if len(sentences) > _MOST_FAILURES:
-        typer.echo(f"Warning: {len(sentences) - _MOST_FAILURES} more like these.", err=True)
+        tell(f"Warning: {len(sentences) - _MOST_FAILURES} more like these.")
     if sentences:
         raise typer.Exit(A_DIAGNOSTIC_FAILED)

@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from truemix._escaping import visible
+from truemix.cli._streams import tell
+
 Update = Callable[[str], None]
 
 
@@ -88,6 +91,6 @@ class Progress:
     def _print(self, text: str) -> None:
         if self._console is not None:
             # Above the line that shows what is being done.
-            self._console.print(text, markup=False, emoji=False, soft_wrap=True)
+            self._console.print(visible(text), markup=False, emoji=False, soft_wrap=True)
         else:
-            print(text, file=sys.stderr, flush=True)  # noqa: T201
+            tell(text)

@@ -76,7 +76,14 @@ class Source:
 def open_source(argument: str, stack: ExitStack) -> Source:
     """Return the input that a command line argument names; ``stack`` cleans up behind it."""
     if argument == STDIN:
-        return Source("stdin", _kept(sys.stdin.buffer, stack))
+        if sys.stdin is None:
+            raise InputError("Stdin is closed; send a table to it, or name a file instead of -.")
+        try:
+            return Source("stdin", _kept(sys.stdin.buffer, stack))
+        except OSError as error:
+            raise InputError(
+                f"Stdin cannot be read ({error.strerror or error}); expected a table."
+            ) from None
     path = Path(argument)
     try:
         mode = path.stat().st_mode

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from truemix._escaping import visible
 from truemix.cli._output import write
 from truemix.estimates.checks import CANNOT_TELL, FAILED, NOT_CHECKED, PASSED
 from truemix.estimates.text import (
@@ -64,7 +65,7 @@ class Cells:
                 space = " " * (width - cell_len(cell))
                 padded.append(cell + space if place < self.left else space + cell)
             lines.append("  ".join(padded).rstrip())
-        return "\n".join(lines + self.below)
+        return visible("\n".join(lines + self.below), lines=True)
 
     def show(self, out: str | None = None) -> None:
         """Write the table to a file or to stdout, in the form that suits it."""
@@ -75,10 +76,10 @@ class Cells:
         from rich.text import Text
 
         console = Console(highlight=False)
-        console.print(Text(self.title, style="bold"))
+        console.print(Text(visible(self.title), style="bold"))
         console.print(self._rich())
         for line in self.below:
-            console.print(Text(line, style="dim"))
+            console.print(Text(visible(line), style="dim"))
 
     def _rich(self) -> RichTable:
         from rich import box

@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from truemix.cli import _options as options
+from truemix.cli._streams import tell
 from truemix.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def run(
         with BenchProgress(quiet=quiet) as progress:
             outcome = running.run(asked, n_jobs=n_jobs, scheduler=scheduler, tell=progress.tell)
     except KeyboardInterrupt:
-        typer.echo("The same command again goes on where this stops.", err=True)
+        tell("The same command again goes on where this stops.")
         raise
     show_results(asked)
     _end(asked, outcome, quiet=quiet)
@@ -153,16 +154,15 @@ def _end(asked: Plan, outcome: Outcome, *, quiet: bool) -> None:
     """Say what is worth knowing, and let the exit code tell what is missing."""
     if not quiet:
         for note in outcome.notes:
-            typer.echo(f"Note: {note}", err=True)
-        typer.echo(
+            tell(f"Note: {note}")
+        tell(
             f"The results are in {asked.out}; truemix bench tables and truemix bench figures "
-            "show more.",
-            err=True,
+            "show more."
         )
     for sentence in outcome.unavailable.values():
-        typer.echo(f"Not run: {sentence}", err=True)
+        tell(f"Not run: {sentence}")
     for sentence in outcome.failures:
-        typer.echo(f"Failed: {sentence}", err=True)
+        tell(f"Failed: {sentence}")
     if outcome.unavailable or outcome.failures:
         raise typer.Exit(INCOMPLETE)
 
@@ -191,7 +191,7 @@ def tables(
     folder = out / "tables" if to is None else to
     paths = write_tables(found, folder)
     if not quiet:
-        typer.echo(f"Wrote {len(paths)} files to {folder}.", err=True)
+        tell(f"Wrote {len(paths)} files to {folder}.")
 
 
 @app.command(epilog=EXIT_CODES)
@@ -216,8 +216,8 @@ def figures(
         except InputError as error:
             # Not every figure can be drawn from every choice of methods.
             told = [f"Not drawn: {error}"]
-        if not quiet:
-            typer.echo("\n".join(told), err=True)
+        for each in [] if quiet else told:
+            tell(each)
 
 
 @app.command("list", epilog=EXIT_CODES)

@@ -23,6 +23,7 @@ def demo(
 
     The example: support tickets of twelve weeks, sorted by a classifier that is often wrong.
     """
+    from truemix._escaping import visible
     from truemix._files import atomic_write
     from truemix.cli._example import example_files
 
@@ -33,7 +34,7 @@ def demo(
         with atomic_write(path) as file:
             file.write(content)
     if not quiet:
-        typer.echo(_words(folder))
+        typer.echo(visible(_words(folder), lines=True))
 
 
 def _check_free(folder: Path, files: dict[Path, bytes], *, force: bool) -> None:

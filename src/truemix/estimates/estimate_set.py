@@ -11,6 +11,7 @@ from truemix._group_order import in_order
 from truemix._typing import FloatArray
 from truemix.estimates.comparison import prob_increase_since
 from truemix.estimates.estimate import Estimate
+from truemix.estimates.text import shown_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +84,7 @@ class EstimateSet(Mapping[Hashable, Estimate]):
         if not self:
             return "EstimateSet: no groups"
         lines = [f"EstimateSet: {len(self)} groups"]
-        lines += [f"[{group}] {estimate!r}" for group, estimate in self.items()]
+        lines += [f"[{shown_name(group)}] {estimate!r}" for group, estimate in self.items()]
         return "\n".join(lines)
 
 

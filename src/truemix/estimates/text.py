@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from truemix._escaping import visible
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.estimates.checks import COUNTING, LABEL_SHIFT, point_method
 
@@ -134,12 +135,14 @@ def chance(probability: float) -> str:
 def shown_name(label: Any, most: int = LONGEST_NAME) -> str:
     """Return a class name on one line; of a long one both ends, which tell names apart.
 
+    Control characters are written out: what is in a name must not steer a terminal.
+
     Examples
     --------
     >>> shown_name("a very long name", most=8)
     'a ver…me'
     """
-    name = "".join(letter if letter.isprintable() else " " for letter in str(label))
+    name = visible(str(label))
     if len(name) <= most:
         return name
     end = (most - 1) // 3

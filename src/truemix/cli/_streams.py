@@ -1,0 +1,192 @@
+"""Stdout and stderr that may be closed, full, unbuffered or a terminal, and signals that end all.
+
+Results arrive whole or end in an error; what is said beside them never stops a command.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import select
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn, TextIO
+
+from truemix._escaping import visible
+from truemix.exceptions import InputError
+
+# What a shell adds to the number of the signal that ended a program.
+_BY_SIGNAL = 128
+
+
+def tell(text: str) -> None:
+    """Say something on stderr, on one line; if nobody can hear it, the work goes on."""
+    try:
+        print(visible(text), file=sys.stderr, flush=True)  # noqa: T201
+    except (OSError, ValueError):
+        _give_up(sys.stderr)
+
+
+def write_stdout(data: bytes) -> None:
+    """Write all of a result to stdout."""
+    if sys.stdout is None:
+        raise InputError("Stdout is closed, so there is nowhere to write; use --out FILE.")
+    with _writing_stdout():
+        sys.stdout.flush()
+        left = memoryview(data)
+        while left:
+            try:
+                left = left[sys.stdout.buffer.write(left) :]
+            except BlockingIOError as error:
+                left = left[error.characters_written :]
+                _wait_for(sys.stdout)
+
+
+def flush_stdout() -> None:
+    """Make sure that all of a result has arrived."""
+    if sys.stdout is None:
+        return
+    with _writing_stdout():
+        while True:
+            try:
+                sys.stdout.flush()
+                break
+            except BlockingIOError:
+                _wait_for(sys.stdout)
+
+
+def leave_stdout() -> None:
+    """Write nothing more to stdout, because nobody reads it."""
+    _give_up(sys.stdout)
+
+
+@contextmanager
+def _writing_stdout() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _give_up(sys.stdout)
+        raise InputError(f"Cannot write to stdout ({error.strerror or error}).") from None
+
+
+def _give_up(stream: TextIO) -> None:
+    """Let what is left of a stream go nowhere: Python writes it at exit, and would fail again."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+    with suppress(OSError, ValueError):
+        stream.flush()
+
+
+def _wait_for(stream: TextIO | io.RawIOBase) -> None:
+    """Wait until a pipe takes more that does not wait by itself."""
+    select.select([], [stream], [])
+
+
+# --- while the program runs -------------------------------------------------------------------
+
+
+@contextmanager
+def standard_streams() -> Iterator[None]:
+    """Make stdout and stderr fit to be written to while the block runs."""
+    _open_closed()
+    before = sys.stdout, sys.stderr
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123
+        sys.stdout = _whole(sys.stdout)
+        sys.stderr = nowhere if sys.stderr is None else _whole(sys.stderr)
+        try:
+            yield
+        finally:
+            sys.stdout, sys.stderr = before
+
+
+def _open_closed() -> None:
+    """Open those of the first three files that are closed.
+
+    Otherwise the next file that is opened gets the number, and with it what libraries print.
+    """
+    while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(handle, True)
+    os.close(handle)
+
+
+def _whole(stream: TextIO) -> TextIO:
+    """Return a stream that writes everything; Python's own does not if it is unbuffered."""
+    raw = getattr(stream, "buffer", None)
+    if not isinstance(raw, io.RawIOBase):
+        return stream
+    whole: Any = _WholeWrites(raw)
+    return io.TextIOWrapper(whole, stream.encoding, stream.errors, write_through=True)
+
+
+class _WholeWrites(io.RawIOBase):
+    """A raw file that goes on writing until all is written; one system call may take less.
+
+    As with a buffered file, what could not be written is an error again when it is flushed.
+    """
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        self._raw = raw
+        self._failed: OSError | None = None
+
+    def writable(self) -> bool:
+        """Tell that it is for writing."""
+        return True
+
+    def isatty(self) -> bool:
+        """Tell whether it is a terminal."""
+        return self._raw.isatty()
+
+    def fileno(self) -> int:
+        """Return the number of the open file."""
+        return self._raw.fileno()
+
+    def write(self, data: Any) -> int:
+        """Write all of the data."""
+        left = memoryview(data)
+        while left:
+            try:
+                taken = self._raw.write(left)
+            except OSError as error:
+                self._failed = error
+                raise
+            if taken is None:
+                _wait_for(self._raw)
+            else:
+                left = left[taken:]
+        return len(data)
+
+    def flush(self) -> None:
+        """Say once more if something could not be written."""
+        error, self._failed = self._failed, None
+        if error is not None:
+            raise error
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Let signals that end a program end the block like an error, so that it cleans up."""
+
+    def end(number: int, _: object) -> NoReturn:
+        # A second one would interrupt the cleaning.
+        signal.signal(number, signal.SIG_IGN)
+        raise SystemExit(_BY_SIGNAL + number)
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    # Whoever started the program may want it to ignore them.
+    numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in numbers:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
