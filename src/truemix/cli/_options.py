@@ -213,6 +213,15 @@ Out = Annotated[
         help="Write the result to this file.",
     ),
 ]
+SafeCsv = Annotated[
+    bool,
+    typer.Option(
+        "--safe-csv",
+        rich_help_panel=_OUTPUT,
+        help="In CSV and TSV, put ' before text that a spreadsheet would run as a formula (it "
+        "begins with =, +, -, @ or a control character).",
+    ),
+]
 Quiet = Annotated[
     bool,
     typer.Option("--quiet", rich_help_panel=_OUTPUT, help="No notes and no progress on stderr."),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ from truemix.exceptions import InputError
 
 A_DIAGNOSTIC_FAILED = 3
 _MOST_FAILURES = 5
+# What begins a formula, also behind characters that spreadsheets skip.
+FORMULA = r"^[=+\-@\t\r\n]"
+_FORMULA = re.compile(FORMULA)
 
 
 def check_outputs(outputs: dict[str, str | None], inputs: Iterable[str] = ()) -> None:
@@ -84,8 +88,10 @@ def as_json(content: Any) -> str:
     return escaped_json(text) + "\n"
 
 
-def as_csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def as_csv(header: Sequence[str], rows: Iterable[Sequence[Any]], *, safe: bool = False) -> str:
     """Return rows as CSV, with all digits of numbers and nothing for None.
+
+    With ``safe``, no text is a formula to a spreadsheet.
 
     Examples
     --------
@@ -94,11 +100,34 @@ def as_csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     "a, b",0.25
     c,
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue()
+    lines = _Lines()
+    # Up to Python 3.12 only what is in the end of a line is quoted, and both ends must be.
+    writer = csv.writer(lines, lineterminator="\r\n")
+    for row in chain([header], rows):
+        writer.writerow([no_formula(cell) for cell in row] if safe else row)
+    return "".join(lines.parts)
+
+
+class _Lines:
+    """What is written, line by line, with the end of a line that all systems understand."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+
+    def write(self, line: str) -> None:
+        """Take a line."""
+        self.parts.append(line.removesuffix("\r\n") + "\n")
+
+
+def no_formula(cell: Any) -> Any:
+    """Return a cell that a spreadsheet shows as it is; only text can be a formula.
+
+    Examples
+    --------
+    >>> no_formula("=1+1"), no_formula("1+1"), no_formula(-1)
+    ("'=1+1", '1+1', -1)
+    """
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
 
 
 def end_with(failures: Iterable[str]) -> None:

@@ -8,10 +8,12 @@ from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from truemix._files import atomic_write
 from truemix._typing import AnyArray, FloatArray
 from truemix.cli._columns import as_text, decoded, is_number
+from truemix.cli._output import FORMULA, no_formula
 from truemix.exceptions import InputError
 
 EXTENSIONS = (".csv", ".tsv", ".parquet", ".arrow", ".feather", ".npz")
@@ -29,7 +31,12 @@ def check_kind(out: str | None, keep: Sequence[str] | None) -> None:
 
 
 def write_posteriors(
-    posteriors: FloatArray, classes: AnyArray, kept: pa.Table | None, out: str
+    posteriors: FloatArray,
+    classes: AnyArray,
+    kept: pa.Table | None,
+    out: str,
+    *,
+    safe_csv: bool = False,
 ) -> None:
     """Write kept columns and one column of posteriors per class."""
     names = [str(label) for label in classes.tolist()]
@@ -40,7 +47,22 @@ def write_posteriors(
             _write_npz(file, posteriors, names, before)
             return
         columns = {name: pa.array(posteriors[:, k]) for k, name in enumerate(names)}
-        _write_arrow(file, pa.table({**before, **columns}), kind)
+        table = pa.table({**before, **columns})
+        if safe_csv and kind in {".csv", ".tsv"}:
+            table = _without_formulas(table)
+        _write_arrow(file, table, kind)
+
+
+def _without_formulas(table: pa.Table) -> pa.Table:
+    """Return a table in which no name and no text is a formula to a spreadsheet."""
+    columns = []
+    for column in table.columns:
+        text = decoded(column.combine_chunks())
+        if pa.types.is_string(text.type):
+            quoted = pc.binary_join_element_wise("'", text, "")
+            text = pc.if_else(pc.match_substring_regex(text, FORMULA), quoted, text)
+        columns.append(text)
+    return pa.table(columns, names=[no_formula(name) for name in table.column_names])
 
 
 def _write_arrow(file: BinaryIO, table: pa.Table, kind: str) -> None:

@@ -59,6 +59,7 @@ def adapt(
             help="Write the class weights to this file.",
         ),
     ] = None,
+    safe_csv: options.SafeCsv = False,
     quiet: options.Quiet = False,
     timings: options.Timings = False,
 ) -> None:
@@ -87,9 +88,10 @@ def adapt(
             with say.step("adapt"):
                 adapted = found.adapt(prepared.posteriors())
             with say.step("write"):
-                write_posteriors(adapted, found.classes, prepared.target.kept, out)
+                kept = prepared.target.kept
+                write_posteriors(adapted, found.classes, kept, out, safe_csv=safe_csv)
         content = {**_content(found, level_used), **training_columns(prepared.features)}
-        _show(content, chosen_format(output_format, weights), weights)
+        _show(content, chosen_format(output_format, weights), weights, safe=safe_csv)
     for name in filter(None, (out, weights)):
         say.say(f"Wrote {name}")
     say.finish()
@@ -129,7 +131,7 @@ def _content(estimate: Estimate, level: float) -> dict[str, Any]:
     }
 
 
-def _show(content: dict[str, Any], kind: Format, out: str | None) -> None:
+def _show(content: dict[str, Any], kind: Format, out: str | None, *, safe: bool) -> None:
     from truemix.cli._output import as_csv, as_json, write
     from truemix.cli._tables import weight_cells
 
@@ -137,6 +139,7 @@ def _show(content: dict[str, Any], kind: Format, out: str | None) -> None:
     if kind is Format.json:
         write(as_json(content), out)
     elif kind is Format.csv:
-        write(as_csv(list(classes[0]), [list(each.values()) for each in classes]), out)
+        rows = [list(each.values()) for each in classes]
+        write(as_csv(list(classes[0]), rows, safe=safe), out)
     else:
         weight_cells(content).show(out)

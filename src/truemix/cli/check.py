@@ -72,6 +72,7 @@ def check(
             help="Write all items of TARGET, the most unusual first.",
         ),
     ] = None,
+    safe_csv: options.SafeCsv = False,
     quiet: options.Quiet = False,
     timings: options.Timings = False,
 ) -> None:
@@ -98,8 +99,8 @@ def check(
         content = _content(prepared, checks, by, significance)
         if items is not None:
             with say.step("write items"):
-                write(as_csv(*_items(prepared, checks)), items)
-        _show(content, chosen_format(output_format, out), out)
+                write(as_csv(*_items(prepared, checks), safe=safe_csv), items)
+        _show(content, chosen_format(output_format, out), out, safe=safe_csv)
     for name in filter(None, (out, items)):
         say.say(f"Wrote {name}")
     say.finish()
@@ -164,7 +165,7 @@ def _items(prepared: Prepared, checks: dict[Any, ShiftCheck]) -> tuple[list[str]
     return ([] if groups is None else ["group"]) + list(_ITEM_COLUMNS), rows
 
 
-def _show(content: dict[str, Any], kind: Format, out: str | None) -> None:
+def _show(content: dict[str, Any], kind: Format, out: str | None, *, safe: bool) -> None:
     from truemix.cli._output import as_csv, as_json, write
     from truemix.cli._tables import check_cells, group_check_cells
 
@@ -174,7 +175,8 @@ def _show(content: dict[str, Any], kind: Format, out: str | None) -> None:
     elif kind is Format.csv:
         first = [] if content["by"] is None else ["group"]
         header = first + list(_COLUMNS)
-        write(as_csv(header, [[group[name] for name in header] for group in groups]), out)
+        rows = [[group[name] for name in header] for group in groups]
+        write(as_csv(header, rows, safe=safe), out)
     elif content["by"] is None:
         check_cells(content).show(out)
     else:

@@ -69,6 +69,7 @@ def estimate(
             help="Write a page with words and pictures, to read and to send.",
         ),
     ] = None,
+    safe_csv: options.SafeCsv = False,
     quiet: options.Quiet = False,
     timings: options.Timings = False,
 ) -> None:
@@ -105,7 +106,7 @@ def estimate(
         if report is not None:
             with say.step("write report"):
                 _write_report(summary, report)
-        _show(summary, chosen_format(output_format, out), out)
+        _show(summary, chosen_format(output_format, out), out, safe=safe_csv)
     for name in filter(None, (out, report)):
         say.say(f"Wrote {name}")
     say.finish()
@@ -195,14 +196,14 @@ def _write_report(summary: dict[str, Any], report: str) -> None:
     write(render_page(summary), report)
 
 
-def _show(summary: dict[str, Any], kind: Format, out: str | None) -> None:
+def _show(summary: dict[str, Any], kind: Format, out: str | None, *, safe: bool) -> None:
     from truemix.cli._output import as_csv, as_json, write
     from truemix.cli._tables import summary_cells
 
     if kind is Format.json:
         write(as_json(summary), out)
     elif kind is Format.csv:
-        write(as_csv(*_flat(summary)), out)
+        write(as_csv(*_flat(summary), safe=safe), out)
     else:
         summary_cells(summary).show(out)
 

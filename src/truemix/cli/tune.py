@@ -63,6 +63,7 @@ def tune(
             "it in place of REFERENCE.",
         ),
     ] = None,
+    safe_csv: options.SafeCsv = False,
     quiet: options.Quiet = False,
     timings: options.Timings = False,
 ) -> None:
@@ -85,7 +86,7 @@ def tune(
     say = Progress(quiet=quiet, timings=timings)
     with say.heeding_warnings():
         found = search(reference, label, choice, grid or [], metric, say)
-        _show(found, output_format or Format.table)
+        _show(found, output_format or Format.table, safe=safe_csv)
         if found.complete:
             _use(found, choice, reference, label, out, say)
     say.finish()
@@ -121,7 +122,7 @@ def _use(
     say.say(f"To use it: truemix estimate {shlex.quote(out)} TARGET")
 
 
-def _show(found: Found, kind: Format) -> None:
+def _show(found: Found, kind: Format, *, safe: bool) -> None:
     from truemix._version import __version__
     from truemix.cli._features import training_columns
     from truemix.cli._output import as_csv, as_json, write
@@ -129,7 +130,8 @@ def _show(found: Found, kind: Format) -> None:
 
     header = [*found.parameters, found.metric, "standard_error"]
     if kind is Format.csv:
-        write(as_csv(header, [[row[name] for name in header] for row in found.settings]), None)
+        rows = [[row[name] for name in header] for row in found.settings]
+        write(as_csv(header, rows, safe=safe), None)
     elif kind is Format.json:
         content = {
             "truemix": __version__,
