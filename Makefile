@@ -33,6 +33,11 @@ imports: .venv/.dev
 runtime-only: .venv-runtime/.done
 	.venv-runtime/bin/python -W error tests/runtime_only.py
 
+# Thousands of hostile numbers, tables and damaged files; `make test` makes a part of these attempts.
+.PHONY: fuzz
+fuzz: .venv/.dev
+	PYTHONPATH=tests $(PY) -m hostile $(FUZZ)
+
 bench: .venv/.dev
 	$(PY) benchmarks/densities.py
 	$(PY) benchmarks/posterior.py
