@@ -226,7 +226,7 @@ def test_bags_of_references_are_compared_as_targets_are(judge, size):
     """A bag of references and the same items as a target: the same energy distance."""
     rng = np.random.default_rng(0)
     bags = null_bags(judge.references.drawn_counts, np.array([0.2, 0.3, 0.5]), size, 3, rng)
-    found = judge.deviations(judge.shares(bags), judge.fit(bags))
+    found = judge.deviations(bags, judge.fit(bags))
     for bag, whole in zip(bags, found.whole, strict=True):
         matrix = judge.references.log_likelihood[bag]
         alone = judge.target(
@@ -242,8 +242,8 @@ def test_bags_are_as_far_from_their_mixes_as_targets_on_average():
     judge = Judge(references_of(quantifier, np.random.default_rng(0)))
     mix = np.full(8, 1 / 8)
     bags = null_bags(judge.references.drawn_counts, mix, 400, 300, np.random.default_rng(0))
-    shares, mixes = judge.shares(bags), judge.fit(bags)
-    shift = judge.optimism(shares, mixes, mix).whole[0, 0]
+    shares, mixes = judge._shares(bags), judge.fit(bags)
+    shift = judge.optimism(bags, mixes, mix).whole[0, 0]
     outside = judge._apart(shares, mixes)[:, 0]
     # The same number from many more bags, without taking chance off: it differs by chance only.
     error = outside.std() / np.sqrt(300)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truemix._typing import FloatArray
+from truemix._typing import FloatArray, IntArray
 from truemix.checks._multiple import monte_carlo, tied
 from truemix.checks._null import null_bags
 from truemix.checks._scores import Scale, comparable, larger_score
@@ -25,7 +25,7 @@ BEYOND = 4
 # Once as many bags as this deviate as much as the target, more would not change the answer.
 ENOUGH = 10
 # Bags that correct for the mix being fitted to references: enough for a mean.
-N_APART = 24
+N_APART = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,13 +96,13 @@ def _growing_null(judge: Judge, mix: FloatArray, target: Target, most: int) -> I
     """Yield the deviations of more and more bags, in the end of ``most``."""
     counts, size = judge.references.drawn_counts, len(target.compared)
 
-    def drawn(n_bags: int) -> tuple[FloatArray, FloatArray]:
+    def drawn(n_bags: int) -> tuple[IntArray, FloatArray]:
         bags = null_bags(counts, mix, size, n_bags, target.rng)
-        return judge.shares(bags), judge.fit(bags)
+        return bags, judge.fit(bags)
 
-    shares, mixes = drawn(FIRST_BAGS)
-    shift = judge.optimism(shares[:N_APART], mixes[:N_APART], mix)
-    null = judge.deviations(shares, mixes).shifted(shift)
+    bags, mixes = drawn(FIRST_BAGS)
+    shift = judge.optimism(bags[:N_APART], mixes[:N_APART], mix)
+    null = judge.deviations(bags, mixes).shifted(shift)
     yield null
     while len(null.whole) < most:
         found = judge.deviations(*drawn(min(STEP_BAGS, most - len(null.whole))))

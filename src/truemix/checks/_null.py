@@ -18,8 +18,9 @@ def null_bags(
     The references are a sample themselves. A target differs from them by its own chance and by
     theirs: a mean over n targets minus one over m references varies by 1/n + 1/m, but bags drawn
     from the m references vary by 1/n only, and bags without repetition by even less. So the items
-    of each bag are drawn from a reweighted reference (the Bayesian bootstrap: random weights
-    within each class), which adds exactly what is missing.
+    of each bag are drawn from a reweighted reference (the Bayesian bootstrap: gamma weights within
+    each class), which adds exactly what is missing. It is Pólya's urn: an item is a reference drawn
+    anew, or a copy of one that was drawn before, so the work does not grow with the references.
 
     Parameters
     ----------
@@ -43,21 +44,23 @@ def null_bags(
     >>> bag.shape, int((bag < 5).sum())
     ((8,), 2)
     """
-    n_rows = int(counts.sum())
     wanted = apportioned(size, mix, n_bags, rng)
-    # Classes of all bags one after the other: cumulative weights are one ascending line, in which
-    # a single search finds all items.
-    ends = np.cumsum(np.tile(counts, n_bags))
-    starts = ends - np.tile(counts, n_bags)
-    shape = np.repeat(_gamma_shape(counts, size * mix / mix.sum()), counts)
-    line = np.cumsum(rng.standard_gamma(shape, (n_bags, n_rows)))
-    before = np.where(starts > 0, line[starts - 1], 0.0)
-    total = line[ends - 1] - before
-    part = np.repeat(np.arange(len(ends)), wanted.ravel())
-    rows = np.searchsorted(line, before[part] + rng.random(len(part)) * total[part], side="right")
-    # Rounding must not carry an item into the next class.
-    rows = np.clip(rows, starts[part], ends[part] - 1)
-    return np.asarray(rows.reshape(n_bags, size) - n_rows * np.arange(n_bags)[:, None])
+    of_class = np.repeat(np.tile(np.arange(len(mix)), n_bags), wanted.ravel())
+    # How many items of its class and bag were drawn before each item.
+    first = (np.cumsum(wanted.ravel()) - wanted.ravel()).repeat(wanted.ravel())
+    before = np.arange(n_bags * size) - first
+    ballast = (counts * _gamma_shape(counts, size * mix / mix.sum()))[of_class]
+    anew = rng.random(before.shape) * (ballast + before) < ballast
+    rows = (np.cumsum(counts) - counts)[of_class] + _below(counts[of_class], rng)
+    origin = np.where(anew, np.arange(n_bags * size), first + _below(before, rng))
+    while not anew[origin].all():
+        origin = origin[origin]
+    return np.asarray(rows[origin].reshape(n_bags, size))
+
+
+def _below(n: IntArray, rng: np.random.Generator) -> IntArray:
+    """Return random whole numbers from 0 to n - 1."""
+    return (rng.random(n.shape) * n).astype(np.intp)
 
 
 def _gamma_shape(m: IntArray, n: FloatArray) -> FloatArray:

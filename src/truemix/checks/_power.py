@@ -14,8 +14,8 @@ from truemix.checks._targets import Target
 # The references of each class that count as unusual: this share of them, at least one.
 UNUSUAL = 0.05
 # Shares of unusual items that are tried, and bags with each of them.
-SHARES = np.geomspace(0.01, 1.0, 7)
-N_BAGS = 10
+SHARES = np.geomspace(0.01, 0.64, 7)
+N_BAGS = 8
 # Quantile of the normal distribution for a power of 80 %.
 POWER = 0.84
 # Points nearer than this are the same, up to rounding.
@@ -43,7 +43,7 @@ def detectable(judge: Judge, target: Target, found: Comparison, critical: float)
     Returns
     -------
     float
-        1 where even a target of unusual items only would not be noticed.
+        1 where none of the shares that were tried would be noticed.
     """
     references, size = judge.references, len(target.compared)
     if not references.can_reveal(target.posteriors):
@@ -53,7 +53,7 @@ def detectable(judge: Judge, target: Target, found: Comparison, critical: float)
     replaced = target.rng.random(bags.shape) < np.repeat(SHARES, N_BAGS)[:, None]
     unusual = unusual_weights(judge, found.mix)
     bags[replaced] = target.rng.choice(len(unusual), replaced.sum(), p=unusual)
-    deviations = judge.deviations(judge.shares(bags), judge.fit(bags))
+    deviations = judge.deviations(bags, judge.fit(bags))
     scale = Scale.of(comparable(found.null.whole))
     scores = larger_score(scale.scores(comparable(deviations.whole))).reshape(-1, N_BAGS)
     # What four of five bags reach, if scores are about normal.
@@ -67,8 +67,8 @@ def unusual_weights(judge: Judge, mix: FloatArray) -> FloatArray:
     """Return how often each reference stands for an unusual item, ``(m,)``.
 
     The items of each class with the smallest densities, in the proportions of the mix. That a
-    density is so small is partly chance, so their nearest neighbours stand for them, all of
-    those that are equally near.
+    density is so small is partly chance, so each of them stands for unusual items half of the
+    time, and the nearest other item does for the other half (all that are equally near).
     """
     codes = judge.references.drawn_codes
     density = judge.log_density(mix)
@@ -76,6 +76,7 @@ def unusual_weights(judge: Judge, mix: FloatArray) -> FloatArray:
     for k, share in enumerate(mix):
         members = np.flatnonzero(codes == k)
         few = members[np.argsort(density[members])][: max(1, round(UNUSUAL * len(members)))]
+        weights[few] += share / len(few)
         away = judge.distances[few]
         away[np.arange(len(few)), few] = np.inf
         near = away <= away.min(axis=1, keepdims=True) + SAME

@@ -29,10 +29,13 @@ from truemix.quantifiers.base import NotFittedError, Quantifier
 from truemix.quantifiers.held_out import N_FOLDS, at_most, folds_of, judged_by_others
 from truemix.validation import parameter_error
 
-# References that make the densities, and those that bags are drawn from: beyond these a random
-# part serves. More would find deviations too small to matter, for work that grows with the product.
+# References that make the densities, and those that bags are drawn from (fewer for many targets):
+# beyond these a random part serves. More would find deviations too small to matter, for work that
+# grows with the product.
 MAX_REFERENCES = 20_000
 MAX_DRAWN = 2_000
+MAX_DRAWN_FOR_MANY = 1_000
+MANY_TARGETS = 10
 # Smoothing for quantifiers that have none of their own; only the bandwidth is chosen, because the
 # check does not depend much on it, and the whole grid takes many times as long.
 KERNEL = "aitchison"
@@ -108,7 +111,9 @@ class References:
         return np.asarray(folds[rng.permutation(n_items) % len(folds)])
 
 
-def references_of(quantifier: Quantifier, rng: np.random.Generator) -> References:
+def references_of(
+    quantifier: Quantifier, rng: np.random.Generator, n_targets: int = 1
+) -> References:
     """Return the references of a fitted quantifier in a form that targets can be compared with."""
     inner = quantifier.quantifier_ if isinstance(quantifier, Bootstrap) else quantifier
     posteriors, codes = scored_references(inner)
@@ -122,7 +127,8 @@ def references_of(quantifier: Quantifier, rng: np.random.Generator) -> Reference
         # The only item of a class is needed on both sides.
         compared = np.flatnonzero((fold == 0) | (np.bincount(codes)[codes] == 1))
         fold[compared] = 0
-    drawn = compared[at_most(MAX_DRAWN, codes[compared], rng)]
+    most = MAX_DRAWN if n_targets <= MANY_TARGETS else MAX_DRAWN_FOR_MANY
+    drawn = compared[at_most(most, codes[compared], rng)]
     return References(
         classes=quantifier.classes_,
         posteriors=posteriors,

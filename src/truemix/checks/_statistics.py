@@ -34,8 +34,8 @@ DIGITS = 9
 # Bags that a thread works on together: arrays with one number per item and bag that stay in cache.
 BLOCK_BAGS = 16
 BLOCK_ROWS = 256
-# Bags with fewer than this part of the references look up distances one by one.
-SPARSE = 4
+# Of bags with less than a part like this of the references, distances are looked up one by one.
+FEW = 8
 # The duality gap of the mixes of bags: what remains of it is far below what chance does.
 TOLERANCE = 1e-9
 
@@ -82,45 +82,22 @@ class Judge:
         fits = maximize_mixtures(self.references.log_likelihood, list(bags), tol=TOLERANCE)
         return np.array([fit.prevalence for fit in fits])
 
-    def shares(self, bags: IntArray) -> FloatArray:
-        """Return which part of each bag each reference makes up, ``(B, m)``."""
-        n_bags, size = bags.shape
-        n_items = len(self.points)
-        places = bags + n_items * np.arange(n_bags)[:, None]
-        counts = np.bincount(places.ravel(), minlength=n_bags * n_items)
-        return np.asarray(counts.reshape(n_bags, n_items) / size)
-
-    def deviations(self, shares: FloatArray, mixes: FloatArray) -> Deviations:
-        """Return how far bags, given by the shares of references in them, are from mixes."""
-        whole, classes = np.empty((len(shares), 2)), np.empty_like(mixes)
+    def deviations(self, bags: IntArray, mixes: FloatArray) -> Deviations:
+        """Return how far bags of reference items, ``(B, size)``, are from mixes, ``(B, K)``."""
+        whole, classes = np.empty((len(bags), 2)), np.empty_like(mixes)
 
         def compare(block: slice) -> None:
-            weights = self.weights(mixes[block])
-            difference = shares[block] - weights
-            tail, classes[block] = self._items.compare(difference, weights, mixes[block], 0.0)
-            whole[block] = np.column_stack([tail, self._energy(shares[block], mixes[block])])
+            shares, weights = self._shares(bags[block]), self.weights(mixes[block])
+            tail, classes[block] = self._items.compare(shares - weights, weights, mixes[block], 0.0)
+            across = ((shares @ self._to_classes) * mixes[block]).sum(axis=1)
+            among = ((mixes[block] @ self._between_classes) * mixes[block]).sum(axis=1)
+            energy = 2.0 * across - self._within(bags[block], shares) - among
+            whole[block] = np.column_stack([tail, energy])
 
-        for_each_block(compare, len(shares), BLOCK_BAGS)
+        for_each_block(compare, len(bags), BLOCK_BAGS)
         return Deviations(whole, classes)
 
-    def _energy(self, shares: FloatArray, mixes: FloatArray) -> FloatArray:
-        across = ((shares @ self._to_classes) * mixes).sum(axis=1)
-        among = ((mixes @ self._between_classes) * mixes).sum(axis=1)
-        return np.asarray(2.0 * across - self._within(shares) - among)
-
-    def _within(self, shares: FloatArray) -> FloatArray:
-        """Return the mean distance between two items of each bag."""
-        if SPARSE * np.count_nonzero(shares, axis=1).max() > shares.shape[1]:
-            return np.asarray(((shares @ self.distances) * shares).sum(axis=1))
-        members = [np.flatnonzero(row) for row in shares]
-        return np.array(
-            [
-                row[own] @ self.distances[np.ix_(own, own)] @ row[own]
-                for row, own in zip(shares, members, strict=True)
-            ]
-        )
-
-    def optimism(self, shares: FloatArray, mixes: FloatArray, mix: FloatArray) -> Deviations:
+    def optimism(self, bags: IntArray, mixes: FloatArray, mix: FloatArray) -> Deviations:
         """Return by how much targets deviate more than bags of references on average, as one row.
 
         The mix is fitted to the items of the bag. Where these are references too, it fits some of
@@ -129,10 +106,26 @@ class Judge:
         the bag that changes nothing but chance; this chance is nearly the same for the fitted mix,
         and taken off.
         """
-        fixed = np.broadcast_to(mix, mixes.shape)
+        shares, fixed = self._shares(bags), np.broadcast_to(mix, mixes.shape)
         change = self._apart(shares, mixes) - self._apart(shares, fixed)
         row = change.mean(axis=0, keepdims=True)
         return Deviations(np.column_stack([row[:, 0], [0.0]]), row[:, 1:])
+
+    def _shares(self, bags: IntArray) -> FloatArray:
+        """Return which part of each bag each reference makes up, ``(B, m)``."""
+        n_bags, size = bags.shape
+        n_items = len(self.points)
+        places = bags + n_items * np.arange(n_bags)[:, None]
+        counts = np.bincount(places.ravel(), minlength=n_bags * n_items)
+        return np.asarray(counts.reshape(n_bags, n_items) / size)
+
+    def _within(self, bags: IntArray, shares: FloatArray) -> FloatArray:
+        """Return the mean distance between two items of each bag."""
+        n_items, size = len(self.points), bags.shape[1]
+        if FEW * size > n_items:
+            return np.asarray(((shares @ self.distances) * shares).sum(axis=1))
+        pairs = n_items * bags[:, :, None] + bags[:, None, :]
+        return np.asarray(self.distances.take(pairs).mean(axis=(1, 2)))
 
     def _apart(self, shares: FloatArray, mixes: FloatArray) -> FloatArray:
         """Return how the tail statistics change if only references outside each bag count."""
@@ -236,12 +229,13 @@ class Items:
         whole = (difference * score).sum(axis=1)
         # Class k is responsible for mixes[k] * likelihood[j, k] / mixture[j] of item j. Its usual
         # score is taken off, so that more or fewer items of the class do not count as a change.
-        members = (weights / mixture) @ self.likelihood
-        scores = (weights * score / mixture) @ self.likelihood
+        inverse = 1.0 / mixture
+        expected, more = weights * inverse, difference * inverse
+        members = expected @ self.likelihood
+        scores = (expected * score) @ self.likelihood
         usual = np.divide(scores, members, out=np.zeros_like(scores), where=members > 0)
-        changed = (difference * score / mixture) @ self.likelihood
-        more = (difference / mixture) @ self.likelihood
-        return np.asarray(whole), np.asarray(mixes * (changed - usual * more))
+        changed = (more * score) @ self.likelihood - usual * (more @ self.likelihood)
+        return np.asarray(whole), np.asarray(mixes * changed)
 
 
 def fitted_mix(log_likelihood: FloatArray, weights: FloatArray | None = None) -> FloatArray:

@@ -125,7 +125,7 @@ def check_scored(
 ) -> list[ShiftCheck]:
     """Check each bag of items that have been scored, adjusted for how many bags there are."""
     level, seed = check_level(level), resolved_seed(random_state)
-    references = references_of(check_can_be_checked(quantifier), stream(seed, 0))
+    references = references_of(check_can_be_checked(quantifier), stream(seed, 0), len(bags))
     targets = targets_of(references, scored, bags, seed)
     with one_blas_thread():
         return _checks(Judge(references), targets, level, seed)
