@@ -17,7 +17,7 @@ from truemix._typing import FloatArray, IntArray
 from truemix.inference import maximize_mixtures
 from truemix.metrics import absolute_error
 from truemix.protocols import DirichletBags
-from truemix.quantifiers.held_out import at_most, folds_of, judged_by_others
+from truemix.quantifiers.held_out import at_most, by_appearance, folds_of, judged_by_others
 
 # The grids of the paper.
 BANDWIDTHS = {
@@ -74,7 +74,9 @@ def choose_smoothing(
     """
     rng = np.random.default_rng(0)
     kept = at_most(MOST_REFERENCES, codes, rng)
-    posteriors, codes = posteriors[kept], codes[kept]
+    # Columns in the order in which classes appear: their names must not decide which bags are drawn.
+    classes = by_appearance(codes)
+    posteriors, codes = posteriors[kept][:, classes], np.argsort(classes)[codes[kept]]
     targets = np.sort(at_most(MOST_TARGETS, codes, rng))
     fold = folds_of(codes, rng)
     # Small references repeat in large bags: that costs time and teaches nothing.

@@ -33,6 +33,7 @@ from truemix.estimates import Estimate, EstimateSet
 from truemix.estimates.checks import Check
 from truemix.estimates.replicates import Replicates
 from truemix.estimates.unknown import Unknown
+from truemix.quantifiers.content_order import reference_order
 from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring
 from truemix.tables import column_names, groups_of, labels_of
 from truemix.validation import (
@@ -289,11 +290,13 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         self, posteriors: FloatArray, codes: IntArray, classes: AnyArray, scorer: Scorer
     ) -> None:
         """Learn from references that have been scored; ``scorer`` will score targets."""
+        order = reference_order(posteriors, codes)
+        # Copies: the user's arrays may change after fit.
+        posteriors, codes = posteriors[order], codes[order]
         self.classes_ = classes
         self.train_prevalence_ = np.bincount(codes, minlength=len(classes)) / len(codes)
         self._scorer = scorer
-        # A copy: the user's array may change after fit.
-        self._references = (posteriors.copy(), codes)
+        self._references = (posteriors, codes)
         self._learn(posteriors, codes)
         self._source = self._fingerprint(posteriors, codes)
 

@@ -9,8 +9,22 @@ from truemix._typing import FloatArray, IntArray
 N_FOLDS = 5
 
 
+def by_appearance(codes: IntArray) -> IntArray:
+    """Return class numbers in the order of their first rows.
+
+    Examples
+    --------
+    >>> by_appearance(np.array([2, 2, 0, 1, 0]))
+    array([2, 0, 1])
+    """
+    present, first = np.unique(codes, return_index=True)
+    return np.asarray(present[np.argsort(first)])
+
+
 def folds_of(codes: IntArray, rng: np.random.Generator, n_folds: int = N_FOLDS) -> IntArray:
     """Deal the items of each class round the folds, so that each is in as many as possible.
+
+    Classes take turns as they appear in the rows, so that their numbers play no part.
 
     Examples
     --------
@@ -19,7 +33,9 @@ def folds_of(codes: IntArray, rng: np.random.Generator, n_folds: int = N_FOLDS) 
     array([2, 2, 2, 2, 2])
     """
     shuffled = rng.permutation(len(codes))
-    by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
+    turn = np.empty(codes.max() + 1, dtype=np.intp)
+    turn[by_appearance(codes)] = np.arange(len(np.unique(codes)))
+    by_class = shuffled[np.argsort(turn[codes[shuffled]], kind="stable")]
     fold = np.empty(len(codes), dtype=np.intp)
     fold[by_class] = np.arange(len(codes)) % n_folds
     return fold
@@ -27,6 +43,8 @@ def folds_of(codes: IntArray, rng: np.random.Generator, n_folds: int = N_FOLDS) 
 
 def at_most(n: int, codes: IntArray, rng: np.random.Generator) -> IntArray:
     """Return up to about n rows; classes lose in proportion, but keep what an even share allows.
+
+    As in :func:`folds_of`, the numbers of classes play no part.
 
     Examples
     --------
@@ -40,7 +58,8 @@ def at_most(n: int, codes: IntArray, rng: np.random.Generator) -> IntArray:
     even = n // len(counts)
     wanted = np.maximum(np.minimum(counts, even), counts * n // len(codes))
     parts = [
-        rng.choice(np.flatnonzero(codes == k), wanted[k], replace=False) for k in range(len(counts))
+        rng.choice(np.flatnonzero(codes == k), wanted[k], replace=False)
+        for k in by_appearance(codes)
     ]
     return np.concatenate(parts)
 

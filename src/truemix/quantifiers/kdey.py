@@ -137,8 +137,7 @@ class KDEy(LikelihoodQuantifier):
             choice = choose_smoothing(posteriors, codes, self.kernel, bandwidths, shrinkages)
             self.bandwidth_, self.shrinkage_ = choice.bandwidth, choice.shrinkage
             self.selection_ = choice.best
-        # A copy: the user's array may change after fit.
-        self._build(posteriors.copy(), codes)
+        self._build(posteriors, codes)
 
     def _build(self, posteriors: FloatArray, codes: IntArray) -> None:
         # The compiled loops bring numba along: not before they are needed.

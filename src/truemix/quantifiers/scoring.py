@@ -21,6 +21,7 @@ from sklearn.utils import _safe_indexing
 
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
+from truemix.quantifiers.content_order import feature_order
 from truemix.tables import features_of, posteriors_of
 from truemix.validation import check_cv, check_labels, parameter_error, shown_list
 
@@ -103,7 +104,8 @@ class Scoring:
             if self.crossfit:
                 models.append(model)
         if not self.crossfit:
-            models = [clone(self.classifier).fit(features, labels)]
+            order = feature_order(features, codes)
+            models = [clone(self.classifier).fit(_safe_indexing(features, order), labels[order])]
         return posteriors, ClassifierScorer(tuple(models), classes, self.hard)
 
 
@@ -124,6 +126,8 @@ def _folds(
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield (train, test) rows such that each row is tested exactly once."""
     if isinstance(cv, int | np.integer):
+        # Files hold the same items in any order; a splitter of the user's knows its own.
+        order = feature_order(features, codes)
         counts = np.bincount(codes, minlength=len(classes))
         if counts.min() < 2:
             label = classes[int(counts.argmin())].item()
@@ -132,20 +136,20 @@ def _folds(
                 "another item of its class. Add items, or pass a trained classifier as "
                 "FrozenEstimator."
             )
-        # Shuffled, because files are often sorted; with a fixed seed, because a quantifier
+        # Shuffled, because the order is a sorted one; with a fixed seed, because a quantifier
         # without randomness should give the same answer twice.
         n_folds = int(min(cv, counts.max()))
         splitter = StratifiedKFold(n_folds, shuffle=True, random_state=0)
     else:
-        splitter = cv
+        order, splitter = np.arange(len(codes)), cv
     tested = np.zeros(len(codes), dtype=np.intp)
     with warnings.catch_warnings():
         # A class with fewer items than folds is fine: two items are in different folds.
         warnings.filterwarnings("ignore", message="The least populated class")
-        splits = list(splitter.split(features, codes))
+        splits = list(splitter.split(features, codes[order]))
     for train, test in splits:
-        tested[test] += 1
-        yield train, test
+        tested[order[test]] += 1
+        yield order[train], order[test]
     if (tested != 1).any():
         row = int(np.flatnonzero(tested != 1)[0])
         raise InputError(
