@@ -15,25 +15,33 @@ from truemix.quantifiers.automatic import choose_smoothing
 def test_the_errors_are_those_of_targets_judged_by_the_other_folds(monkeypatch):
     """Against the definition, written out with the public functions."""
     monkeypatch.setattr(automatic, "N_BAGS", 5)
+    monkeypatch.setattr(automatic, "FEWEST_BAGS", 5)
     P, codes = posteriors(120, 3, seed=0)
     bandwidths, shrinkages = np.array([0.2, 0.6]), (0.1, 0.9)
     choice = choose_smoothing(P, codes, "aitchison", bandwidths, shrinkages)
-    fold = held_out.folds_of(codes, np.random.default_rng(0))
-    bags = list(DirichletBags(n_bags=5, bag_size=120, random_state=0).bags(codes))
+    rng = np.random.default_rng(0)
+    # So few references are dealt to 20 folds, four times.
+    rounds = []
+    for _ in range(4):
+        fold = held_out.folds_of(codes, rng, 20)
+        seed = int(rng.integers(2**32))
+        rounds.append((fold, DirichletBags(n_bags=5, bag_size=120, random_state=seed)))
     for row in choice.best:
-        matrix = np.empty((120, 3))
-        for f in range(5):
-            matrix[fold == f] = kde_log_likelihood(
-                P[fold != f],
-                codes[fold != f],
-                P[fold == f],
-                bandwidth=row["bandwidth"],
-                shrinkage=row["shrinkage"],
-            )
-        errors = [
-            np.abs(maximize_mixture(matrix[bag.index]).prevalence - bag.prevalence).mean()
-            for bag in bags
-        ]
+        errors = []
+        for fold, protocol in rounds:
+            matrix = np.empty((120, 3))
+            for f in range(20):
+                matrix[fold == f] = kde_log_likelihood(
+                    P[fold != f],
+                    codes[fold != f],
+                    P[fold == f],
+                    bandwidth=row["bandwidth"],
+                    shrinkage=row["shrinkage"],
+                )
+            errors += [
+                np.abs(maximize_mixture(matrix[bag.index]).prevalence - bag.prevalence).mean()
+                for bag in protocol.bags(codes)
+            ]
         # Two solvers' paths to a gap of 1e-8, flat to 1e-5 in the shares.
         assert row["absolute_error"] == pytest.approx(np.mean(errors), abs=1e-4)
     assert len(choice.best) == 4
@@ -69,8 +77,19 @@ def test_of_settings_that_tie_the_least_shrinkage_is_chosen():
     means[1:, 3:7] = 0.102
     means[4, 3:7] = 0.1
     # The differences are known to 0.1 / 10 with noise, and almost exactly without.
-    assert automatic._ranking(bag_errors(means, 0.1), 0.0)[0][0] == 1
-    assert automatic._ranking(bag_errors(means, 1e-6), 0.0)[0][0] == 4
+    assert automatic._ranking(bag_errors(means, 0.1), 1, 0.0)[0][0] == 1
+    assert automatic._ranking(bag_errors(means, 1e-6), 1, 0.0)[0][0] == 4
+
+
+def test_rounds_with_the_same_references_make_differences_no_more_believable():
+    means = np.full((6, 10), 0.2)
+    means[1:, 3:7] = 0.1045
+    means[4, 3:7] = 0.1
+    errors = bag_errors(means, 0.02)
+    once = automatic._ranking(errors, 1, 0.0)
+    assert automatic._ranking(np.concatenate([errors] * 4, axis=2), 4, 0.0)[0] == once[0]
+    # As if the rounds were 400 bags of other references.
+    assert automatic._ranking(np.concatenate([errors] * 4, axis=2), 1, 0.0)[0] != once[0]
 
 
 def test_differences_are_judged_on_the_same_bags():
@@ -79,12 +98,12 @@ def test_differences_are_judged_on_the_same_bags():
     means[4, 3:7] = 0.1
     # Hard and easy bags, the same for all settings, say nothing about the settings.
     hard = np.random.default_rng(1).exponential(1.0, 100)
-    assert automatic._ranking(bag_errors(means, 1e-6) + hard, 0.0)[0][0] == 4
+    assert automatic._ranking(bag_errors(means, 1e-6) + hard, 1, 0.0)[0][0] == 4
 
 
 def test_runners_up_follow_by_error():
     means = np.linspace(0.1, 0.3, 10)[None, :]
-    order = automatic._ranking(bag_errors(means, 1e-6), 0.0)
+    order = automatic._ranking(bag_errors(means, 1e-6), 1, 0.0)
     assert [column for _, column, _ in order] == list(range(6))
     assert [tie for _, _, tie in order] == [True] + [False] * 5
 
@@ -92,10 +111,10 @@ def test_runners_up_follow_by_error():
 def test_with_few_references_more_settings_tie_and_the_choice_stays():
     means = 0.1 * np.geomspace(1.0, 2.0, 60).reshape(6, 10)
     errors = bag_errors(means, 1e-6)
-    order = automatic._ranking(errors, 0.3)
+    order = automatic._ranking(errors, 1, 0.3)
     smooth = automatic._smoothed(means)
     tied = np.flatnonzero(smooth.ravel() <= 1.3 * smooth.min())
-    assert order[0][:2] == automatic._ranking(errors, 0.0)[0][:2] == (0, 0)
+    assert order[0][:2] == automatic._ranking(errors, 1, 0.0)[0][:2] == (0, 0)
     assert all(tie for _, _, tie in order)
     # From the best to the worst of those that tie, in even steps.
     places = [10 * row + column for row, column, _ in order]

@@ -17,7 +17,13 @@ from truemix._typing import FloatArray, IntArray
 from truemix.inference import maximize_mixtures
 from truemix.metrics import absolute_error
 from truemix.protocols import DirichletBags
-from truemix.quantifiers.held_out import at_most, by_appearance, folds_of, judged_by_others
+from truemix.quantifiers.held_out import (
+    N_FOLDS,
+    at_most,
+    by_appearance,
+    folds_of,
+    judged_by_others,
+)
 
 # The grids of the paper.
 BANDWIDTHS = {
@@ -32,6 +38,16 @@ SHRINKAGES = {
 }
 N_BAGS = 100
 BAG_SIZE = 1000
+# A bag tells about the shares of all its classes. So many shares are enough: solving bags of many
+# classes takes long.
+N_SHARES = 3_000
+FEWEST_BAGS = 10
+# The fewer references, the more a choice depends on which of them judge which: more folds (more
+# of these would build densities of many references over and over), and several rounds of folds.
+MOST_FOLDS = 20
+FOLDED_ROWS = 40_000
+FEW_REFERENCES = 800
+MOST_ROUNDS = 4
 # Beyond these sizes a random part of the references serves: the choice changes little, and the
 # work would grow with the product.
 MOST_TARGETS = 4_000
@@ -74,16 +90,48 @@ def choose_smoothing(
     """
     rng = np.random.default_rng(0)
     kept = at_most(MOST_REFERENCES, codes, rng)
-    # Columns in the order in which classes appear: their names must not decide which bags are drawn.
+    # Columns in the order in which classes appear: names must not decide which bags are drawn.
     classes = by_appearance(codes)
     posteriors, codes = posteriors[kept][:, classes], np.argsort(classes)[codes[kept]]
     targets = np.sort(at_most(MOST_TARGETS, codes, rng))
-    fold = folds_of(codes, rng)
-    # Small references repeat in large bags: that costs time and teaches nothing.
+    rounds = [
+        _errors((posteriors, codes), targets, kernel, bandwidths, shrinkages, rng)
+        for _ in range(_between(1, FEW_REFERENCES // len(codes), MOST_ROUNDS))
+    ]
+    errors = np.concatenate(rounds, axis=2)
+    best = [
+        {
+            "bandwidth": float(bandwidths[j]),
+            "shrinkage": float(shrinkages[i]),
+            "absolute_error": float(errors[i, j].mean()),
+            "tie": tie,
+        }
+        for i, j, tie in _ranking(
+            errors, len(rounds), SAMPLING / np.sqrt(len(targets) / posteriors.shape[1])
+        )
+    ]
+    return Choice(best[0]["bandwidth"], best[0]["shrinkage"], best)
+
+
+def _errors(
+    references: tuple[FloatArray, IntArray],
+    targets: IntArray,
+    kernel: str,
+    bandwidths: FloatArray,
+    shrinkages: tuple[float, ...],
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Return the error of each shrinkage and bandwidth on each bag, with folds drawn anew."""
+    posteriors, codes = references
+    n_items, n_classes = posteriors.shape
+    fold = folds_of(codes, rng, _between(N_FOLDS, FOLDED_ROWS // n_items, MOST_FOLDS))
     protocol = DirichletBags(
-        n_bags=N_BAGS, bag_size=min(BAG_SIZE, max(100, len(targets))), random_state=0
+        n_bags=_between(FEWEST_BAGS, N_SHARES // n_classes, N_BAGS),
+        # Small references repeat in large bags: that costs time and teaches nothing.
+        bag_size=_between(100, len(targets), BAG_SIZE),
+        random_state=int(rng.integers(2**32)),
     )
-    bags = list(protocol.bags(codes[targets], np.arange(posteriors.shape[1])))
+    bags = list(protocol.bags(codes[targets], np.arange(n_classes)))
     rows = [bag.index for bag in bags]
     truth = np.array([bag.prevalence for bag in bags])
     errors = np.empty((len(shrinkages), len(bandwidths), len(bags)))
@@ -101,19 +149,14 @@ def choose_smoothing(
             fits = maximize_mixtures(matrix, rows, starts=mixes)
             mixes = np.array([fit.prevalence for fit in fits])
             errors[i, j] = absolute_error(truth, mixes)
-    best = [
-        {
-            "bandwidth": float(bandwidths[j]),
-            "shrinkage": float(shrinkages[i]),
-            "absolute_error": float(errors[i, j].mean()),
-            "tie": tie,
-        }
-        for i, j, tie in _ranking(errors, SAMPLING / np.sqrt(len(targets) / posteriors.shape[1]))
-    ]
-    return Choice(best[0]["bandwidth"], best[0]["shrinkage"], best)
+    return errors
 
 
-def _ranking(errors: FloatArray, relative: float) -> list[tuple[int, int, bool]]:
+def _between(least: int, value: int, most: int) -> int:
+    return max(least, min(value, most))
+
+
+def _ranking(errors: FloatArray, n_rounds: int, relative: float) -> list[tuple[int, int, bool]]:
     """Return settings of ``errors`` (row, column, bag): the choice, then the others by error.
 
     Each as row, column, and whether it ties with the one of the smallest error; beside the choice
@@ -122,7 +165,10 @@ def _ranking(errors: FloatArray, relative: float) -> list[tuple[int, int, bool]]
     smooth = _smoothed(errors.mean(axis=2))
     best = np.unravel_index(smooth.argmin(), smooth.shape)
     # Bags differ far more than settings do: only differences on the same bags tell them apart.
-    noise = (errors - errors[best]).std(axis=2, ddof=1) / np.sqrt(errors.shape[2])
+    # Further rounds with the same references make errors steadier, but not small differences
+    # more believable: the noise is that of one round.
+    n_bags = errors.shape[2] / n_rounds
+    noise = (errors - errors[best]).std(axis=2, ddof=1) / np.sqrt(n_bags)
     excess = smooth - smooth[best]
     equal = excess <= NOISE * noise
     row, column = np.indices(smooth.shape)

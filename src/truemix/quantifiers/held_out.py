@@ -92,13 +92,10 @@ def judged_by_others(
     posteriors, codes, fold = reference
     counts = np.bincount(codes)
     result = np.empty((len(bandwidths), *items[0].shape))
-    for f in range(N_FOLDS):
+    for f in np.unique(items[1]):
         here = np.flatnonzero(items[1] == f)
-        if here.size:
-            # The only item of a class has to stand in for it even where it is judged itself.
-            others = np.flatnonzero((fold != f) | (counts[codes] == 1))
-            densities = ClassDensities(
-                posteriors[others], codes[others], kernel, bandwidths, shrinkage
-            )
-            result[:, here] = densities.log_likelihood(items[0][here])
+        # The only item of a class has to stand in for it even where it is judged itself.
+        others = np.flatnonzero((fold != f) | (counts[codes] == 1))
+        densities = ClassDensities(posteriors[others], codes[others], kernel, bandwidths, shrinkage)
+        result[:, here] = densities.log_likelihood(items[0][here])
     return result
