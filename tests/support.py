@@ -3,6 +3,8 @@
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from truemix.quantifiers.content_order import reference_order
+
 
 def posteriors(n, n_classes, seed, *, mix=None, sharpness=3.0, spread=1.0):
     """Draw posteriors that favour their own class, and the class numbers.
@@ -14,6 +16,12 @@ def posteriors(n, n_classes, seed, *, mix=None, sharpness=3.0, spread=1.0):
     codes = np.arange(n) % n_classes if mix is None else rng.choice(n_classes, n, p=mix)
     gammas = rng.gamma(spread * (1.0 + sharpness * np.eye(n_classes)[codes])) + 1e-290
     return gammas / gammas.sum(axis=1, keepdims=True), codes
+
+
+def in_order(P, codes):
+    """Return references in the order in which they are learned from."""
+    rows = reference_order(P, codes)
+    return P[rows], codes[rows]
 
 
 class Given(ClassifierMixin, BaseEstimator):

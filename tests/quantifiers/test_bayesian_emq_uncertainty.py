@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import truemix
-from support import posteriors
+from support import in_order, posteriors
 from truemix import EMQ, BayesianEMQ, InputError
 from truemix.calibration import CALIBRATORS
 from truemix.inference import sample_mixture
@@ -29,7 +29,7 @@ def overconfident(codes, rng, share=0.5):
 
 
 def data():
-    return posteriors(90, 3, seed=0), posteriors(120, 3, seed=1)[0]
+    return in_order(*posteriors(90, 3, seed=0)), posteriors(120, 3, seed=1)[0]
 
 
 @pytest.mark.parametrize("calibration", CALIBRATORS)

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import truemix
-from support import posteriors
+from support import in_order, posteriors
 from truemix import ACC, CC, EMQ, PCC, Bootstrap, InputError, KDEy
 from truemix.metrics import hard_coverage
 from truemix.protocols import DirichletBags
@@ -19,7 +19,7 @@ every_learner = pytest.mark.parametrize("inner", LEARNING, ids=repr)
 
 
 def data():
-    return posteriors(90, 3, seed=0), posteriors(120, 3, seed=1, mix=[0.6, 0.3, 0.1])[0]
+    return in_order(*posteriors(90, 3, seed=0)), posteriors(120, 3, seed=1, mix=[0.6, 0.3, 0.1])[0]
 
 
 def test_references_are_resampled_within_each_class():

@@ -22,6 +22,7 @@ from truemix import (
 from truemix.densities import kde_log_likelihood
 from truemix.inference import maximize_mixture
 from truemix.metrics import absolute_error
+from truemix.quantifiers.content_order import feature_order
 
 SMOOTH = {"bandwidth": 0.4, "shrinkage": 0.1}
 
@@ -40,7 +41,9 @@ def by_hand(features):
     """Out-of-fold posteriors of the references, and those of the targets from each fold model."""
     X, y, T = features
     references, targets = np.empty((240, 3)), []
-    for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
+    order = feature_order(X, y)
+    for rows in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y[order]):
+        train, test = order[rows[0]], order[rows[1]]
         model = LogisticRegression().fit(X[train], y[train])
         references[test] = model.predict_proba(X[test])
         targets.append(model.predict_proba(T))

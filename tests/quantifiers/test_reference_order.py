@@ -118,8 +118,17 @@ def test_classifiers_are_trained_in_an_order_of_contents(table, classifier, cros
     np.testing.assert_array_equal(*answers)
 
 
-def test_cells_without_an_order_keep_the_order_of_rows():
-    frame = pd.DataFrame({"a": [[2], [1]]})
-    np.testing.assert_array_equal(feature_order(frame, np.array([1, 0])), [0, 1])
-    mixed = np.array([[2, "x"], [1, None]], dtype=object)
-    np.testing.assert_array_equal(feature_order(mixed, np.array([1, 0])), [0, 1])
+def test_containers_with_the_same_numbers_have_the_same_order():
+    X, codes = items()
+    expected = feature_order(X, codes)
+    for table in (csr_matrix(X), pd.DataFrame(X), X.astype(np.float32), X.astype(object), -0.0 + X):
+        np.testing.assert_array_equal(feature_order(table, codes), expected)
+
+
+def test_text_and_missing_cells_are_contents_too():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.choice(["x", "yy", None], 40), "b": rng.choice([1, np.nan], 40)})
+    codes, rows = rng.integers(0, 2, 40), rng.permutation(40)
+    first = frame.iloc[feature_order(frame, codes)]
+    second = frame.iloc[rows].iloc[feature_order(frame.iloc[rows], codes[rows])]
+    pd.testing.assert_frame_equal(first.reset_index(drop=True), second.reset_index(drop=True))

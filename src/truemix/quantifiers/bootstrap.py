@@ -11,6 +11,7 @@ from sklearn.base import clone
 from truemix._threads import row_blocks
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.quantifiers.base import Inference, Quantifier, gathered
+from truemix.quantifiers.content_order import reference_order
 from truemix.quantifiers.reference_uncertainty import (
     bags_at_once,
     number_of_versions,
@@ -132,6 +133,8 @@ class Bootstrap(Quantifier):
     def _fit_scored(
         self, posteriors: FloatArray, codes: IntArray, classes: AnyArray, scorer: Scorer
     ) -> None:
+        order = reference_order(posteriors, codes)
+        posteriors, codes = posteriors[order], codes[order]
         fitted = clone(self.quantifier)
         fitted._fit_scored(posteriors, codes, classes, scorer)
         self._adopt(fitted)

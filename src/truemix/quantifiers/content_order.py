@@ -8,11 +8,14 @@ move by as much as chance has a say in it. So references are put in an order of 
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from truemix._typing import AnyArray, FloatArray, IntArray
+
+Hashes: TypeAlias = npt.NDArray[np.uint64]
 
 
 def reference_order(posteriors: FloatArray, codes: IntArray) -> IntArray:
@@ -58,8 +61,18 @@ def reference_order(posteriors: FloatArray, codes: IntArray) -> IntArray:
 def feature_order(features: Any, codes: IntArray) -> IntArray:
     """Return the rows of labelled features in an order of their contents.
 
-    Rows of arrays are sorted by their bytes, those of data frames and sparse matrices by a hash,
-    equal ones by their class. Cells that have no hash, such as lists, leave the order as it is.
+    Rows are sorted by a hash, equal ones by their class. It is the same hash in every container:
+    arrays, data frames and sparse matrices with the same numbers have the same order.
+
+    Parameters
+    ----------
+    features : ndarray, pandas data frame or sparse matrix of shape (m, d)
+    codes : ndarray of shape (m,)
+        Class numbers.
+
+    Returns
+    -------
+    ndarray of shape (m,)
 
     Examples
     --------
@@ -68,39 +81,39 @@ def feature_order(features: Any, codes: IntArray) -> IntArray:
     >>> bool((features[rows] == features[::-1][others]).all())
     True
     """
-    by_class = np.argsort(codes, kind="stable")
-    keys = _keys(features)
-    if keys is None:
-        return np.arange(len(codes))
-    return np.asarray(by_class[np.argsort(keys[by_class], kind="stable")])
+    return np.lexsort((codes, _row_hashes(features)))
 
 
-def _keys(features: Any) -> AnyArray | None:
-    """Return one value for each row that tells what it contains, if there is one."""
-    if hasattr(features, "iloc"):
-        return _frame_keys(features)
-    if hasattr(features, "tocsr"):
-        return _sparse_keys(features.tocsr().sorted_indices())
-    if features.dtype.kind not in "biufUS" or features.shape[1] == 0:
-        return None
-    rows = np.ascontiguousarray(features)
-    bytes_of_row = np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))
-    return np.asarray(rows.view(bytes_of_row)[:, 0])
+def _row_hashes(features: Any) -> Hashes:
+    """Return the sum over the cells of a row that are not zero of a hash of column and value."""
+    n_rows, n_columns = features.shape
+    hashes = np.zeros(n_rows, dtype=np.uint64)
+    if hasattr(features, "tocoo"):
+        table = features.tocoo()
+        np.add.at(hashes, table.row, _hashed(_bits(table.data), table.col))
+        return hashes
+    for j in range(n_columns):
+        column = features.iloc[:, j].to_numpy() if hasattr(features, "iloc") else features[:, j]
+        hashes += _hashed(_bits(column), j)
+    return hashes
 
 
-def _frame_keys(features: Any) -> AnyArray | None:
-    from pandas.util import hash_pandas_object
-
+def _bits(values: AnyArray) -> Hashes:
+    """Return a number of 64 bits for each value, 0 for zero: that of the float, or of the text."""
     try:
-        return np.asarray(hash_pandas_object(features, index=False))
-    except TypeError:
-        return None
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        digests = (hashlib.blake2b(repr(each).encode(), digest_size=8).digest() for each in values)
+        return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+    # One zero, and one number that is none.
+    tidy = np.where(np.isnan(numbers), np.nan, numbers + 0.0)
+    return tidy.view(np.uint64)
 
 
-def _sparse_keys(features: Any) -> AnyArray:
-    places = zip(features.indptr[:-1], features.indptr[1:], strict=True)
-    contents = (
-        features.indices[start:end].tobytes() + features.data[start:end].tobytes()
-        for start, end in places
-    )
-    return np.array([hashlib.blake2b(each, digest_size=8).digest() for each in contents])
+def _hashed(bits: Hashes, column: Any) -> Hashes:
+    """Mix bits and column number (the finaliser of SplitMix64); zero stays zero."""
+    mixed = bits + np.asarray(column, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    mixed ^= mixed >> np.uint64(31)
+    return np.where(bits == 0, np.uint64(0), mixed)
