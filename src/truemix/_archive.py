@@ -263,7 +263,8 @@ def _read_members(file: BinaryIO, size: int) -> dict[str, AnyArray]:
             name = _NAME.fullmatch(member.filename)
             if name is None or name[1] in arrays:
                 raise ValueError(f"it holds {member.filename[:40]!r}, or holds it twice")
-            if member.compress_type != zipfile.ZIP_STORED:
+            stored = member.compress_type == zipfile.ZIP_STORED
+            if not stored or member.compress_size != member.file_size:
                 raise ValueError("its arrays are compressed")
             arrays[name[1]] = _read_array(_read_member(archive, member), name[1])
     return arrays

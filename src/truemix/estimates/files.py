@@ -19,7 +19,6 @@ from truemix.estimates.checks import CANNOT_TELL, FAILED, PASSED, RecordedCheck
 from truemix.estimates.replicates import Replicates
 from truemix.estimates.unknown import Unknown
 from truemix.exceptions import InputError
-from truemix.validation import check_integer
 
 if TYPE_CHECKING:
     from truemix.estimates.estimate import Estimate
@@ -102,7 +101,7 @@ def _read(kind: type[E], header: Mapping[str, Any], arrays: Mapping[str, AnyArra
         raise InputError("its header does not hold what an estimate has")
     return kind(
         classes=classes,
-        n_items=check_integer(header["n_items"], "n_items", minimum=1),
+        n_items=_whole(header["n_items"], "n_items", minimum=1),
         method=_text(header["method"], "method"),
         estimand=_text(header["estimand"], "estimand"),
         settings=_mapping(header["settings"], "settings"),
@@ -154,7 +153,7 @@ def _diagnostics(found: dict[str, Any]) -> dict[str, Any]:
     if "converged" in found and not isinstance(found["converged"], bool):
         raise InputError("converged in its diagnostics is neither true nor false")
     if found.get("converged") is False:
-        check_integer(found.get("iterations"), "iterations", minimum=0)
+        _whole(found.get("iterations"), "iterations", minimum=0)
         if type(found.get("gap")) not in (int, float):
             raise InputError("gap in its diagnostics is no number")
     prior = found.get("prior")
@@ -180,6 +179,12 @@ def _recorded(numbers: dict[str, Any]) -> RecordedCheck:
 def _text(value: Any, name: str) -> str:
     if not isinstance(value, str) or not value:
         raise InputError(f"{name} is no text")
+    return value
+
+
+def _whole(value: Any, name: str, *, minimum: int) -> int:
+    if type(value) is not int or value < minimum:
+        raise InputError(f"{name} is no whole number of at least {minimum}")
     return value
 
 

@@ -275,7 +275,7 @@ def _about(path: Path, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
     number = about.pop("format")
     if number != FORMAT:
         raise _NoResultError(
-            f"{str(path)!r} has format {str(number)[:20]}, this truemix reads format {FORMAT}; "
+            f"{str(path)!r} has format {repr(number)[:20]}, this truemix reads format {FORMAT}; "
             "delete the file and run 'truemix bench run' again, or use the version that wrote it."
         )
     return about

@@ -165,8 +165,8 @@ class KDEy(LikelihoodQuantifier):
     def _restore(self, state: Mapping[str, AnyArray]) -> None:
         super()._restore(state)
         n_classes = len(self.classes_)
-        self.bandwidth_ = check_bandwidth(read_number(state, "bandwidth"))
-        self.shrinkage_ = check_shrinkage(read_number(state, "shrinkage"))
+        self.bandwidth_ = read_number(state, "bandwidth")
+        self.shrinkage_ = read_number(state, "shrinkage")
         self.selection_ = self._read_selection(state)
         reference = read_shares(state, "reference", (None, n_classes))
         codes = read_integers(state, "codes", reference.shape[:1], below=n_classes)
@@ -177,6 +177,8 @@ class KDEy(LikelihoodQuantifier):
 
     def _read_selection(self, state: Mapping[str, AnyArray]) -> list[dict[str, Any]]:
         """Return the settings that were compared, of which the first is in use."""
+        check_bandwidth(self.bandwidth_)
+        check_shrinkage(self.shrinkage_)
         for name, given, used in (
             ("bandwidth", self.bandwidth, self.bandwidth_),
             ("shrinkage", self.shrinkage, self.shrinkage_),
