@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 
 import truemix
+from archive_support import contents, sealed
 from support import posteriors
 from truemix import (
     ACC,
@@ -88,11 +89,12 @@ def test_a_failed_write_leaves_the_old_file_whole(fitted, tmp_path, monkeypatch)
     truemix.save(fitted, path)
     before = path.read_bytes()
 
-    def fail(file, **arrays):
-        file.write(b"half")
-        raise KeyboardInterrupt
+    class Interrupted(zipfile.ZipFile):
+        def open(self, *args, **options):
+            self.fp.write(b"half")
+            raise KeyboardInterrupt
 
-    monkeypatch.setattr(np, "savez_compressed", fail)
+    monkeypatch.setattr(zipfile, "ZipFile", Interrupted)
     with pytest.raises(KeyboardInterrupt):
         truemix.save(fitted, path)
     assert path.read_bytes() == before
@@ -123,11 +125,11 @@ def test_missing_and_foreign_files_are_refused(tmp_path):
     foreign = tmp_path / "foreign"
     for content in (b"", b"PK", b"hello", b"\x93NUMPY garbage", b"PK\x03\x04" + bytes(100)):
         foreign.write_bytes(content)
-        with pytest.raises(InputError, match="is damaged or not a saved quantifier"):
+        with pytest.raises(InputError, match="or is not a saved quantifier"):
             truemix.load(foreign)
     with foreign.open("wb") as file:
         np.savez(file, a=np.arange(3))
-    with pytest.raises(InputError, match="is damaged or not a saved quantifier"):
+    with pytest.raises(InputError, match="is not a saved quantifier"):
         truemix.load(foreign)
 
 
@@ -139,54 +141,148 @@ def test_a_pickle_inside_is_never_run(tmp_path):
     path = tmp_path / "trap.npz"
     with path.open("wb") as file:
         np.savez(file, header=np.array([Trap()], dtype=object))
-    with pytest.raises(InputError, match="is damaged or not a saved quantifier"):
+    with pytest.raises(InputError, match="is not a saved quantifier"):
         truemix.load(path)
 
 
-def test_damage_anywhere_is_an_error_or_harmless(fitted, tmp_path):
+def test_damage_anywhere_is_an_error(fitted, tmp_path):
     path = tmp_path / "q.npz"
     truemix.save(fitted, path)
     whole = path.read_bytes()
-    target, _ = posteriors(20, 3, seed=1)
-    expected = fitted.predict(target)
-    rng = np.random.default_rng(0)
-    for at in rng.integers(0, len(whole), 60):
-        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
-        try:
-            loaded = truemix.load(path)
-        except InputError as error:
-            assert str(path) in str(error)
-        else:
-            # A flipped byte in what nobody reads, such as a time stamp.
-            np.testing.assert_array_equal(loaded.predict(target), expected)
-    path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(InputError, match="is damaged"):
-        truemix.load(path)
+    for at in np.random.default_rng(0).integers(0, len(whole), 60):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x01]) + whole[at + 1 :])
+        with pytest.raises(InputError, match=r"is damaged, was changed, .* checksum"):
+            truemix.load(path)
+    for part in (whole[: len(whole) // 2], whole[1:], whole + b"x", b"x" + whole):
+        path.write_bytes(part)
+        with pytest.raises(InputError, match=r"is damaged, was changed, .* checksum"):
+            truemix.load(path)
+
+
+def test_the_same_quantifier_is_the_same_file(fitted, tmp_path):
+    for name in ("a", "b"):
+        truemix.save(fitted, tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
         ({"kind": "truemix estimate"}, "holds a 'truemix estimate'; expected a truemix quantifier"),
-        ({"format": 2}, "has format 2, this version of truemix .* reads format 1; update truemix"),
+        ({"format": 1}, "has format 1, this version of truemix .* reads format 2; use the version"),
+        ({"format": "2"}, "is damaged"),
         (
             {"quantifier": "Oracle"},
             "holds a quantifier 'Oracle' that this version .* does not know",
         ),
         ({"quantifier": "NotFittedError"}, "does not know"),
         ({"parameters": {"depth": 3}}, "is damaged"),
-        ({"parameters": {"bandwidth": -1}}, "is damaged"),
+        ({"parameters": {}}, "its parameters are not all those of the quantifier"),
+        ({"parameters": None}, "is damaged"),
+        ({"more": 1}, "holds more, which does not belong there"),
     ],
 )
 def test_other_kinds_and_versions_are_refused(fitted, tmp_path, change, sentence):
     path = tmp_path / "q.npz"
     truemix.save(fitted, path)
-    with np.load(path) as archive:
-        arrays = dict(archive)
-    header = json.loads(arrays.pop("header").tobytes()) | change
-    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    with path.open("wb") as file:
-        np.savez(file, header=text, **arrays)
+    header, arrays = contents(path)
+    path.write_bytes(sealed(header | change, arrays))
+    with pytest.raises(InputError, match=sentence):
+        truemix.load(path)
+
+
+@pytest.mark.parametrize(
+    ("quantifier", "name", "value", "sentence"),
+    [
+        (PCC(), "bandwidth", 0.1, "is damaged"),
+        (PCC(), "classifier", {"quantifier": "PCC", "parameters": {}}, "it names a classifier"),
+        (PCC(), "crossfit", 1, "'crossfit' parameter must be True or False"),
+        (PCC(), "cv", "many", "'cv' parameter must be a whole number of folds"),
+        (KDEy(), "bandwidth", -1, "'bandwidth' parameter must be a positive number"),
+        (KDEy(), "bandwidth", 0.123, "bandwidth is not the one that the parameter asks for"),
+        (KDEy(), "kernel", "boxcar", "'kernel' parameter must be one of"),
+        (BayesianACC(random_state=0), "temperature", 0, "'temperature' parameter must be"),
+        (BayesianACC(random_state=0), "prior", [1, 2], "'prior' parameter must be"),
+        (BayesianACC(random_state=0), "random_state", 1, "seed does not fit the parameters"),
+        (BayesianEMQ(random_state=0), "calibration", "ts", "TemperatureScaling has no bias"),
+        (EMQ(), "calibration", None, "holds calibrator_.*, which does not belong there"),
+        (Bootstrap(PCC(), random_state=0), "quantifier", 3, "'quantifier' parameter must be"),
+    ],
+)
+def test_parameters_of_files_follow_the_rules_of_fit(quantifier, name, value, sentence, tmp_path):
+    P, codes = posteriors(90, 3, seed=0)
+    path = tmp_path / "q.npz"
+    truemix.save(quantifier.fit(P, codes), path)
+    header, arrays = contents(path)
+    header["parameters"][name] = value
+    path.write_bytes(sealed(header, arrays))
+    with pytest.raises(InputError, match=sentence):
+        truemix.load(path)
+
+
+THIRDS = np.full((3, 3), 1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("quantifier", "name", "change", "sentence"),
+    [
+        (PCC(), "classes", lambda a: a[[0, 0, 1]], "classes names 'a' more than once"),
+        (PCC(), "classes", lambda a: a[:, None], "classes has type <U1 and shape"),
+        (PCC(), "classes", lambda a: a[:1], "There is only one class, 'a'"),
+        (PCC(), "classes", lambda a: np.array([0, 1, np.nan]), "classes has type float64"),
+        (PCC(), "train_prevalence", lambda a: a * np.nan, "train_prevalence holds nan"),
+        (PCC(), "train_prevalence", lambda a: a - [2, -1, -1], "train_prevalence holds -1.6"),
+        (PCC(), "train_prevalence", lambda a: a * 0.9, "shares that add up to 0.9; expected 1"),
+        (PCC(), "train_prevalence", lambda a: a[:2], "train_prevalence has type float64 and shape"),
+        (PCC(), "train_prevalence", lambda a: a.astype("f4"), "is no array of numbers or text"),
+        (PCC(), "source", lambda a: np.array("x"), "source holds 'x'"),
+        (PCC(), "more", None, "holds more, which does not belong there"),
+        (ACC(), "confusion", lambda a: THIRDS[:2], "confusion has type float64 and shape"),
+        (ACC(), "confusion", lambda a: 2 * a, "confusion holds"),
+        (BayesianACC(), "confusion_counts", lambda a: -a, "confusion_counts holds -"),
+        (BayesianACC(), "confusion_counts", lambda a: a / 3, "are not those of references"),
+        (BayesianACC(), "confusion_counts", lambda a: a[:, :2], "confusion_counts has type"),
+        (BayesianACC(), "seed", lambda a: np.array("-1"), "seed holds '-1'"),
+        (EMQ(), "calibrator_scale_", lambda a: a[:2], "scale_ has type float64 and shape"),
+        (EMQ(), "calibrator_scale_", lambda a: a * [1, 1, 2], "scale_ differs between classes"),
+        (EMQ(), "calibrator_bias_", lambda a: a + np.inf, "bias_ holds inf"),
+        (EMQ(), "calibrator_bias_", lambda a: a + 1e300, "bias_ holds 1e"),
+        (EMQ(), "calibrator_floor_", lambda a: -a, "floor_ holds -"),
+        (EMQ(), "calibrator_classes_", lambda a: a + 1, "calibration map is one of other classes"),
+        (EMQ(calibration="ts"), "calibrator_bias_", lambda a: a + 1, "has no bias"),
+        (BayesianEMQ(), "map_shares", lambda a: a[:50], "map_shares has type"),
+        (BayesianEMQ(), "map_scale_", lambda a: a[:50], "map_scale_ is not there for each"),
+        (BayesianEMQ(), "map_scale_", lambda a: a * np.nan, "scale_ holds nan"),
+        (KDEy(), "reference", lambda a: a * 1.001, "reference holds shares that add up to"),
+        (KDEy(), "reference", lambda a: a[:-1], "codes has type int64 and shape"),
+        (KDEy(), "codes", lambda a: a + 1, "codes holds numbers outside of 0 to 2"),
+        (KDEy(), "codes", lambda a: np.roll(a, 1) * 0, "codes do not have the shares"),
+        (KDEy(), "bandwidth", lambda a: a * 2, "selection does not begin with the setting in use"),
+        (KDEy(), "bandwidth", lambda a: a * np.nan, "bandwidth holds nan"),
+        (KDEy(), "shrinkage", lambda a: a + 1, "'shrinkage' parameter must be"),
+        (KDEy(), "selection", lambda a: a[:0], "selection has 0 rows"),
+        (KDEy(), "selection", lambda a: a - [0, 0, 1, 0], "an error or a tie that is none"),
+        (
+            Bootstrap(ACC(), references=True, draws=20),
+            "resampled_confusion",
+            lambda a: a[:3],
+            "resampled_confusion has shape",
+        ),
+        (
+            Bootstrap(ACC(), references=True, draws=20),
+            "resampled_classes",
+            lambda a: np.char.add(a, "x"),
+            "resampled_classes holds other classes",
+        ),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(quantifier, name, change, sentence, tmp_path):
+    P, codes = posteriors(90, 3, seed=0)
+    path = tmp_path / "q.npz"
+    truemix.save(quantifier.fit(P, np.array(["a", "b", "c"])[codes]), path)
+    header, arrays = contents(path)
+    arrays[name] = np.zeros(3) if change is None else change(arrays[name])
+    path.write_bytes(sealed(header, arrays))
     with pytest.raises(InputError, match=sentence):
         truemix.load(path)
 
@@ -194,8 +290,9 @@ def test_other_kinds_and_versions_are_refused(fitted, tmp_path, change, sentence
 def test_the_file_is_a_plain_archive(fitted, tmp_path):
     path = tmp_path / "q.npz"
     truemix.save(fitted, path)
-    assert "header.npy" in zipfile.ZipFile(path).namelist()
+    assert zipfile.ZipFile(path).namelist()[0] == "truemix.npy"
     with np.load(path, allow_pickle=False) as archive:
-        header = json.loads(archive["header"].tobytes())
+        header = json.loads(archive["truemix"].tobytes())
+        np.testing.assert_array_equal(archive["classes"], fitted.classes_)
     assert header["quantifier"] == "KDEy"
     assert header["version"] == truemix.__version__

@@ -1,24 +1,33 @@
 """Numbers and text in one file: a NumPy archive that is read without running any code.
 
-An archive (``.npz``, readable without truemix) holds arrays and a JSON header that starts with
-what is in the file, the format's number and the version that wrote it.
+An archive (``.npz``, readable without truemix) holds arrays and a JSON header, the array of bytes
+``truemix``, that starts with what is in the file, the format's number and the version that wrote
+it. The last bytes of the file, a comment to zip, are the SHA-256 of all others: damage and edits
+are told before anything is parsed. As anybody can compute a checksum, the rest is read as the work
+of a stranger too. Members are stored as they are: a file cannot unpack to more than its size.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import os
+import re
+import stat
 import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
+from truemix._escaping import visible
 from truemix._files import atomic_write
+from truemix._strict_json import read_json
 from truemix._typing import AnyArray
 from truemix._version import __version__
 from truemix.exceptions import InputError
@@ -39,6 +48,25 @@ UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
 )
+HEADER = "truemix"
+_SEAL = b"truemix sha256 "
+_SEAL_BYTES = len(_SEAL) + 2 * hashlib.sha256().digest_size
+_BLOCK = 1 << 20
+# No quantifier has nearly as many arrays; each entry of zip's directory takes far more memory than
+# bytes in the file.
+_MAX_MEMBERS = 1_000
+_DIRECTORY_ENTRY = b"PK\x01\x02"
+_FILE_ENTRY = b"PK\x03\x04"
+_NAME = re.compile(r"([a-z][a-z0-9_]*)\.npy")
+_TYPE = re.compile(r"<f8|[<|][iu][1248]|\|b1|<U[1-9][0-9]{0,8}|\|S[1-9][0-9]{0,8}")
+_ARRAY_START = re.compile(
+    rb"\x93NUMPY\x01\x00(?P<length>..)\{'descr': '(?P<type>[<|][a-zA-Z][0-9]{1,9})', "
+    rb"'fortran_order': False, 'shape': (?P<shape>\([0-9, ]{0,80}\)), \} *\n",
+    re.DOTALL,
+)
+_LARGEST_CODE_POINT = 0x10FFFF
+_SURROGATES = (0xD800, 0xDFFF)
+_LONGEST_REASON = 300
 
 
 @dataclass(frozen=True)
@@ -57,7 +85,7 @@ class ArchiveKind:
 
     noun: str
     writer: str
-    format: int = 1
+    format: int = 2
 
     @property
     def name(self) -> str:
@@ -86,10 +114,27 @@ def write_archive(
     ('today', array([0, 1, 2]))
     """
     full = {"kind": kind.name, "format": kind.format, "version": __version__, **header}
-    text = np.frombuffer(json.dumps(full, allow_nan=False).encode(), dtype=np.uint8)
-    contents: dict[str, Any] = {"header": text, **arrays}
+    try:
+        text = json.dumps(full, allow_nan=False).encode()
+        # What could not be read again is not written.
+        read_json(text)
+        members = {
+            name: _written(array)
+            for name, array in {HEADER: np.frombuffer(text, dtype=np.uint8), **arrays}.items()
+        }
+    except ValueError as error:
+        raise InputError(f"This {kind.noun} cannot be saved: {error}.") from None
     with atomic_write(path) as file:
-        np.savez_compressed(file, **contents)
+        sealing = _Sealing(file)
+        # Given a stream that cannot go back, zip writes each byte once and in order.
+        with zipfile.ZipFile(sealing, "w", zipfile.ZIP_STORED) as archive:  # type: ignore[call-overload]
+            archive.comment = _Sealing.PLACE
+            for name, (start, values) in members.items():
+                large = values.nbytes >= zipfile.ZIP64_LIMIT // 2
+                with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=large) as member:
+                    member.write(start)
+                    member.write(values)
+        file.write(sealing.seal())
 
 
 def read_archive(
@@ -97,31 +142,188 @@ def read_archive(
 ) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     """Return the header and the arrays of a file, or say why it cannot be read."""
     try:
-        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        header = json.loads(arrays.pop("header").tobytes())
-        found, number = header["kind"], header["format"]
+        if not stat.S_ISREG(Path(path).stat().st_mode) and not Path(path).is_dir():
+            raise InputError(f"{os.fspath(path)!r} is not a regular file; expected a file.")
+        with Path(path).open("rb") as file:
+            arrays = _read_members(file, _check_seal(file))
+        header = read_json(arrays.pop(HEADER).tobytes())
+        found, number = header.pop("kind"), header.pop("format")
+        if not isinstance(found, str) or type(number) is not int:
+            raise ValueError("its header says neither what it is nor in which format")
+        if not isinstance(header["version"], str):
+            raise ValueError("its header does not say which version wrote it")
     except FileNotFoundError:
         raise InputError(f"There is no file {os.fspath(path)!r}.") from None
     except IsADirectoryError:
         raise InputError(f"{os.fspath(path)!r} is a folder; expected a file.") from None
     except PermissionError:
         raise InputError(f"The file {os.fspath(path)!r} may not be read.") from None
+    except InputError:
+        raise
     except UNREADABLE as error:
         raise damaged(path, kind, error) from None
     if found != kind.name:
-        raise InputError(f"The file {os.fspath(path)!r} holds a {found!r}; expected a {kind.name}.")
+        raise InputError(
+            f"The file {os.fspath(path)!r} holds a {found[:60]!r}; expected a {kind.name}."
+        )
     if number != kind.format:
         raise InputError(
             f"The file {os.fspath(path)!r} has format {number}, this version of truemix "
-            f"({__version__}) reads format {kind.format}; update truemix."
+            f"({__version__}) reads format {kind.format}; use the version {header['version']!r} "
+            "that wrote it, or save it again."
         )
     return header, arrays
 
 
+def is_archive(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a file begins as the archives of truemix do, whole or not."""
+    try:
+        with Path(path).open("rb") as file:
+            start = file.read(64)
+    except OSError:
+        return False
+    # The name of a member follows 30 bytes about it.
+    return start.startswith(_FILE_ENTRY) and start[30:].startswith(f"{HEADER}.npy".encode())
+
+
 def damaged(path: str | os.PathLike[str], kind: ArchiveKind, error: Exception) -> InputError:
     """Build the sentence for a file whose contents do not fit together."""
+    # The messages of our own checks say what is wrong, those of libraries what they are called.
+    known = type(error) in (InputError, ValueError) and str(error)
+    reason = visible(str(error)).rstrip(".") if known else type(error).__name__
+    if len(reason) > _LONGEST_REASON:
+        reason = f"{reason[:_LONGEST_REASON]}…"
     return InputError(
-        f"The file {os.fspath(path)!r} is damaged or not a saved {kind.noun} "
-        f"({type(error).__name__}); expected a file that {kind.writer} has written."
+        f"The file {os.fspath(path)!r} is damaged, was changed, or is not a saved {kind.noun} "
+        f"({reason}); expected a file that {kind.writer} of this version has written."
     )
+
+
+# --- the checksum -----------------------------------------------------------------------------
+
+
+class _Sealing:
+    """A stream that passes on all that is written but zip's comment, and knows its SHA-256."""
+
+    PLACE = bytes(_SEAL_BYTES)
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._digest = file, hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        n_bytes = memoryview(data).nbytes
+        # Zip ends with the comment, alone or after its last record.
+        if n_bytes <= 1024 and bytes(data).endswith(self.PLACE):
+            data = bytes(data)[: -len(self.PLACE)]
+        self._digest.update(data)
+        self._file.write(data)
+        return n_bytes
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def seal(self) -> bytes:
+        """Return what takes the place of the comment."""
+        return _SEAL + self._digest.hexdigest().encode()
+
+
+def _check_seal(file: BinaryIO) -> int:
+    """Return the size of a file that ends with the SHA-256 of what is before, or raise."""
+    size = file.seek(0, os.SEEK_END)
+    if size < _SEAL_BYTES:
+        raise ValueError("it is too short")
+    file.seek(size - _SEAL_BYTES)
+    seal = file.read(_SEAL_BYTES)
+    if not seal.startswith(_SEAL):
+        raise ValueError("it has no checksum")
+    file.seek(0)
+    digest, left, n_entries = hashlib.sha256(), size - _SEAL_BYTES, 0
+    while left and (block := file.read(min(_BLOCK, left))):
+        digest.update(block)
+        n_entries += block.count(_DIRECTORY_ENTRY)
+        left -= len(block)
+    if left or seal != _SEAL + digest.hexdigest().encode():
+        raise ValueError("its checksum is wrong")
+    if n_entries > _MAX_MEMBERS:
+        raise ValueError("it holds too many arrays")
+    return size
+
+
+# --- the arrays -------------------------------------------------------------------------------
+
+
+def _read_members(file: BinaryIO, size: int) -> dict[str, AnyArray]:
+    arrays: dict[str, AnyArray] = {}
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+        # Entries of the directory may name the same bytes, which would count for each.
+        if sum(member.file_size for member in members) > size:
+            raise ValueError("its arrays are larger than the file")
+        for member in members:
+            name = _NAME.fullmatch(member.filename)
+            if name is None or name[1] in arrays:
+                raise ValueError(f"it holds {member.filename[:40]!r}, or holds it twice")
+            stored = member.compress_type == zipfile.ZIP_STORED
+            if not stored or member.compress_size != member.file_size:
+                raise ValueError("its arrays are compressed")
+            arrays[name[1]] = _read_array(_read_member(archive, member), name[1])
+    return arrays
+
+
+def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytearray:
+    """Return the bytes of a member, in a buffer that arrays can be changed in."""
+    buffer = bytearray(info.file_size)
+    view, at = memoryview(buffer), 0
+    with archive.open(info) as member:
+        while block := member.read(_BLOCK):
+            if at + len(block) > len(buffer):
+                raise ValueError("its arrays are longer than it says")
+            view[at : at + len(block)] = block
+            at += len(block)
+    if at != len(buffer):
+        raise ValueError("its arrays are shorter than it says")
+    return buffer
+
+
+def _read_array(content: bytearray, name: str) -> AnyArray:
+    """Return an array in NumPy's format, of the few types and the one order that are written."""
+    found = _ARRAY_START.match(content)
+    if found is None or int.from_bytes(found["length"], "little") != found.end() - 10:
+        raise ValueError(f"{name} is no array of numbers or text")
+    kind, text = found["type"].decode(), found["shape"].decode()
+    shape = tuple(int(part) for part in text.strip("()").split(",") if part.strip())
+    if not _TYPE.fullmatch(kind) or repr(shape) != text:
+        raise ValueError(f"{name} is no array of numbers or text")
+    dtype = np.dtype(kind)
+    if math.prod(shape) * dtype.itemsize != len(content) - found.end():
+        raise ValueError(f"{name} is shorter or longer than its shape")
+    array = np.frombuffer(content, dtype=dtype, offset=found.end()).reshape(shape)
+    _check_elements(array, name)
+    return array
+
+
+def _check_elements(array: AnyArray, name: str) -> None:
+    """Refuse bytes that no element of this type has."""
+    if array.dtype.kind == "b" and (array.view(np.uint8) > 1).any():
+        raise ValueError(f"{name} holds truth values that are neither true nor false")
+    if array.dtype.kind == "U":
+        points = array.reshape(-1).view(np.uint32)
+        halves = (points >= _SURROGATES[0]) & (points <= _SURROGATES[1])
+        if (halves | (points > _LARGEST_CODE_POINT)).any():
+            raise ValueError(f"{name} holds text that is no Unicode")
+
+
+def _written(array: AnyArray) -> tuple[bytes, AnyArray]:
+    """Return how an array begins in NumPy's format, and its bytes."""
+    array = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
+    kind = array.dtype.str
+    if not _TYPE.fullmatch(kind):
+        raise ValueError(f"it holds values of type {array.dtype}")
+    values = array.reshape(-1).view(np.uint8)
+    text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {array.shape!r}, }}"
+    # The numbers begin at a multiple of 64 bytes, as those that NumPy writes.
+    padded = text + " " * (-(10 + len(text) + 1) % 64) + "\n"
+    start = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(padded)) + padded.encode()
+    if array.dtype.kind == "U":
+        _check_elements(array, "a name")
+    return start, values

@@ -2,6 +2,8 @@
 
 A file is a NumPy archive (``.npz``, readable without truemix): the learned arrays, and a JSON
 header with the kind of file, the format's version, the class of the quantifier and its parameters.
+A checksum tells damage and edits. What a file holds is checked as if a stranger had written it:
+parameters by the rules of ``fit``, arrays against each other, and nothing may be left over.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from truemix import quantifiers
-from truemix._archive import ArchiveKind, damaged, read_archive, write_archive
+from truemix._archive import UNREADABLE, ArchiveKind, damaged, read_archive, write_archive
+from truemix._typing import AnyArray
 from truemix._version import __version__
 from truemix.exceptions import InputError
 from truemix.quantifiers.base import NotFittedError, Quantifier
@@ -76,16 +79,39 @@ def load(path: str | os.PathLike[str]) -> Quantifier:
     header, arrays = read_archive(path, KIND)
     try:
         quantifier = _quantifier_of(header)
+        _check_parameters(quantifier, header["parameters"])
         quantifier._restore(arrays)
+        _check_nothing_is_left(header, quantifier._state(), arrays)
     except _UnknownQuantifierError as error:
         raise InputError(
             f"The file {os.fspath(path)!r} holds a quantifier {error.args[0]!r} that this version "
             f"of truemix ({__version__}) does not know; it was written by version "
-            f"{header.get('version')!r}."
+            f"{header['version'][:40]!r}."
         ) from None
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
+    except UNREADABLE as error:
         raise damaged(path, KIND, error) from None
     return quantifier
+
+
+def _check_parameters(quantifier: Quantifier, given: dict[str, Any]) -> None:
+    """Refuse parameters that :func:`save` would not have written like this."""
+    if quantifier.classifier is not None:
+        raise InputError("it names a classifier")
+    if _plain_parameters(quantifier) != given:
+        raise InputError("its parameters are not all those of the quantifier")
+
+
+def _check_nothing_is_left(
+    header: Mapping[str, Any], used: Mapping[str, AnyArray], found: Mapping[str, AnyArray]
+) -> None:
+    """Refuse a file that holds anything but what the loaded quantifier would be saved as."""
+    for name in {*header, *used, *found} - {"version", "quantifier", "parameters"}:
+        if name not in used or name not in found:
+            raise InputError(f"it holds {name[:40]}, which does not belong there, or lacks it")
+        if found[name].dtype.kind != used[name].dtype.kind or not np.array_equal(
+            found[name], used[name]
+        ):
+            raise InputError(f"{name} does not fit the parameters")
 
 
 def _plain_parameters(quantifier: Quantifier) -> dict[str, Any]:
@@ -100,6 +126,7 @@ def _plain_parameters(quantifier: Quantifier) -> dict[str, Any]:
                     f"The {name!r} parameter of this {type(quantifier).__name__} is a "
                     f"{type(value).__name__}, which cannot be saved; expected text or numbers."
                 ) from None
+            plain[name] = type(quantifier)().cv
     return plain
 
 
@@ -130,10 +157,10 @@ def _from_plain(value: Any) -> Any:
 
 def _quantifier_of(header: dict[str, Any]) -> Quantifier:
     """Return the unfitted quantifier that a header describes."""
-    name = str(header.get("quantifier"))
-    kind = getattr(quantifiers, name, None)
+    name = header["quantifier"]
+    kind = getattr(quantifiers, name, None) if name in quantifiers.__all__ else None
     if not (isinstance(kind, type) and issubclass(kind, Quantifier)):
-        raise _UnknownQuantifierError(name)
+        raise _UnknownQuantifierError(str(name)[:40])
     return kind(**{key: _from_plain(value) for key, value in header["parameters"].items()})
 
 

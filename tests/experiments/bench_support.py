@@ -5,10 +5,12 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import psutil
 from sklearn.linear_model import LogisticRegression
 
 from truemix import (
@@ -128,18 +130,34 @@ def wait_for_results(folder, n, alive=lambda: True, seconds=60):
         time.sleep(0.02)
 
 
-def killed_run(folder, n_results):
-    """Start the miniature run in another process, and kill it once there are some results."""
+def still_running(processes):
+    """Return those that have not ended, whether or not anybody has asked for their exit code."""
+    found = []
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            if process.status() != psutil.STATUS_ZOMBIE and process.is_running():
+                found.append(process)
+    return found
+
+
+def killed_run(folder, n_results, n_jobs=1):
+    """Start the miniature run in another process, and kill it once there are some results.
+
+    Returns its children, which nobody has killed.
+    """
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from bench_support import bench, tiny_plan\n"
-        "bench.run(tiny_plan(sys.argv[2]))\n"
+        "bench.run(tiny_plan(sys.argv[2]), n_jobs=int(sys.argv[3]))\n"
     )
     child = subprocess.Popen(  # noqa: S603
-        [sys.executable, "-c", code, str(Path(__file__).parent), str(folder)]
+        [sys.executable, "-c", code, str(Path(__file__).parent), str(folder), str(n_jobs)]
     )
+    children = []
     try:
         wait_for_results(folder, n_results, alive=lambda: child.poll() is None)
+        children = psutil.Process(child.pid).children(recursive=True)
     finally:
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
+    return children

@@ -1,12 +1,16 @@
 """The whole way from names to results: complete, resumable, and the same wherever it runs."""
 
+import json
 import os
+import re
 import signal
 import threading
+import time
 import warnings
 from dataclasses import replace
 
 import numpy as np
+import psutil
 import pytest
 from bench_support import (
     DATASETS,
@@ -16,6 +20,7 @@ from bench_support import (
     frames,
     killed_run,
     results_in,
+    still_running,
     tiny_plan,
     wait_for_results,
 )
@@ -25,6 +30,7 @@ from truemix.experiments import bench
 from truemix.experiments.datasets import load_dataset
 from truemix.experiments.methods import METHODS
 from truemix.experiments.results import read_results
+from truemix.experiments.running.choosing import write_sealed
 from truemix.protocols import DirichletBags
 
 
@@ -137,14 +143,29 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_results(finished, tmp_path)
     assert all(path.stat().st_mtime_ns == written for path, written in before.items())
 
 
+def test_workers_end_with_a_killed_parent_and_another_run_goes_on(finished, tmp_path):
+    children = killed_run(tmp_path, 3, n_jobs=2)
+    workers = [child for child in children if "loky" in str(child.cmdline())]
+    assert workers
+    # They look twice a second; the rest is for machines that are busy.
+    end = time.monotonic() + 30
+    while (alive := still_running(children)) and time.monotonic() < end:
+        time.sleep(0.1)
+    n_results = len(results_in(tmp_path))
+    for child in alive:
+        child.kill()
+    assert alive == []
+    assert n_results < len(DATASETS) * len(METHODS)
+    bench.run(tiny_plan(tmp_path))
+    assert_identical(tmp_path, finished[0])
+
+
 def test_two_processes_give_the_same_results(finished, tmp_path):
     bench.run(tiny_plan(tmp_path), n_jobs=2)
     assert_identical(tmp_path, finished[0])
 
 
 def test_a_process_that_is_killed_is_reported(tmp_path):
-    import psutil
-
     told = []
 
     def kill_it(finished):
@@ -230,7 +251,34 @@ def test_damaged_files_are_made_anew(finished, tmp_path):
     asked = tiny_plan(tmp_path, ["sklearn-iris"], ["KDEy(Gau)"])
     bench.run(asked)
     (expected,) = frames(tmp_path)[0]["prevalence"].to_numpy()[:1]
-    for path in [*tmp_path.rglob("*.npz"), *tmp_path.rglob("choice-*.json"), *results_in(tmp_path)]:
-        path.write_bytes(path.read_bytes()[:20])
+    (result,) = results_in(tmp_path)
+    kept = [*tmp_path.rglob("*.npz"), *tmp_path.rglob("choice-*.json")]
+    # Half of a file, and a file with one bit flipped: in a number, if it holds nothing else.
+    for damage in (lambda content: content[:20], flipped):
+        for path in [*kept, result]:
+            path.write_bytes(damage(path.read_bytes()))
+        with pytest.raises(InputError, match=r"KDEy\(Gau\)-alpha1.parquet' cannot be read"):
+            read_results(tmp_path)
+        outcome = bench.run(asked)
+        assert outcome.failures == []
+        assert f"The file {str(result)!r} was damaged and was made again." in outcome.notes
+        assert any("choice-KDEy(Gau).json' was damaged" in note for note in outcome.notes)
+        np.testing.assert_array_equal(frames(tmp_path)[0]["prevalence"].iloc[0], expected)
+        assert bench.run(asked).notes == []
+
+
+def flipped(content):
+    digit = re.search(rb'"error": 0\.\d', content)
+    at = len(content) // 2 if digit is None else digit.end() - 1
+    return content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
+
+
+def test_a_choice_that_there_was_not_is_refused(tmp_path):
+    asked = tiny_plan(tmp_path, ["sklearn-iris"], ["CC"])
     bench.run(asked)
-    np.testing.assert_array_equal(frames(tmp_path)[0]["prevalence"].iloc[0], expected)
+    (path,) = tmp_path.rglob("choice-CC.json")
+    contents = json.loads(path.read_text())["contents"]
+    write_sealed(path, contents | {"classifier": {"C": 1e300, "class_weight": None}})
+    results_in(tmp_path)[0].unlink()
+    (failure,) = bench.run(asked).failures
+    assert "holds a choice that there was not; delete it" in failure

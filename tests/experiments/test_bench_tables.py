@@ -172,13 +172,15 @@ def test_the_ablation_has_the_shrinkage_that_was_chosen(results):
 
 
 def test_the_comparison_marks_large_differences(tmp_path):
-    for dataset, factor in (("yeast", 1.1), ("sst", 1.5), ("wb", 0.5)):
-        result = run(dataset, "CC", n_bags=4)
-        target = {"yeast": 0.0539, "sst": 0.1051, "wb": 0.0804}[dataset] * factor
-        result.rows["ae"] = target
-        write_result(tmp_path, result)
+    # Published errors, and by how much these are off.
+    targets = {"yeast": 0.0539 * 1.1, "sst": 0.1051 * 1.5, "wb": 0.0804 * 0.5}
+    for dataset in targets:
+        write_result(tmp_path, run(dataset, "CC", n_bags=4))
     write_result(tmp_path, run("mine", "CC", n_bags=4))
-    table = comparison(read_results(tmp_path))
+    results = read_results(tmp_path)
+    for dataset, target in targets.items():
+        results.bags.loc[results.bags["dataset"] == dataset, "ae"] = target
+    table = comparison(results)
     texts = {row.labels[1]: row.cells[0].text for row in table.rows}
     assert texts == {
         "yeast": "1.10",

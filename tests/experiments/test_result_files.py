@@ -1,3 +1,5 @@
+import hashlib
+import io
 import json
 from dataclasses import replace
 
@@ -141,20 +143,104 @@ def test_damage_inside_the_columns_is_found(tmp_path):
     assert str(path) in message(read_results, tmp_path)
 
 
-@pytest.mark.parametrize("metadata", [None, {b"truemix": b"[]"}, {b"truemix": b"{]"}])
-def test_a_foreign_file_is_named(tmp_path, metadata):
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        ({}, "no result of a benchmark"),
+        ({b"truemix": b"[]"}, "cannot be read as a result"),
+        ({b"truemix": b"{]"}, "its JSON cannot be read"),
+        ({b"truemix": b'{"format": 2}'}, "cannot be read as a result"),
+        ({b"truemix": b'{"format": 2, "n_classes": 1e300}'}, "1 bags of 1e+300 classes"),
+        ({b"truemix": b'{"format": 2, "n_classes": 2}'}, "lacks the columns"),
+    ],
+)
+def test_a_foreign_file_is_named(tmp_path, metadata, expected):
     path = tmp_path / "other.parquet"
-    pq.write_table(pa.table({"ae": [0.1]}).replace_schema_metadata(metadata), path)
+    write_sealed(pa.table({"ae": [0.1]}), metadata, path)
     text = message(read_results, tmp_path)
     assert str(path) in text
-    assert "no result of a benchmark" in text
+    assert expected in text
 
 
-def test_a_file_of_a_newer_version_is_named(tmp_path):
-    about = json.dumps({"format": 99, "dataset": "d", "method": "m", "alpha": 1.0}).encode()
-    table = pa.table({"ae": [0.1]}).replace_schema_metadata({b"truemix": about})
-    pq.write_table(table, tmp_path / "x.parquet")
-    assert "newer truemix (format 99" in message(read_results, tmp_path)
+def test_a_file_without_a_checksum_is_named(tmp_path):
+    path = tmp_path / "other.parquet"
+    pq.write_table(pa.table({"ae": [0.1]}), path)
+    text = message(read_results, tmp_path)
+    assert str(path) in text
+    assert "it has no checksum" in text
+
+
+@pytest.mark.parametrize("number", [1, 99])
+def test_a_file_of_another_version_is_named(tmp_path, number):
+    about = json.dumps({"format": number, "dataset": "d", "method": "m", "alpha": 1.0}).encode()
+    write_sealed(pa.table({"ae": [0.1]}), {b"truemix": about}, tmp_path / "x.parquet")
+    text = message(read_results, tmp_path)
+    assert f"has format {number}, this truemix reads format 2; delete the file and run" in text
+
+
+def resealed(path, about=None, **columns):
+    """Change a result file and give it the checksum that belongs to it."""
+    table = pq.read_table(path)
+    known = json.loads(table.schema.metadata[b"truemix"]) | (about or {})
+    for name, values in columns.items():
+        place = table.column_names.index(name)
+        table = table.set_column(place, table.field(name), pa.array(values, table.field(name).type))
+    write_sealed(table, {b"truemix": json.dumps(known).encode()}, path)
+
+
+def write_sealed(table, metadata, path):
+    zeros = b"truemix sha256 " + 64 * b"0"
+    file = io.BytesIO()
+    pq.write_table(table.replace_schema_metadata({**metadata, b"x": zeros}), file)
+    content = file.getvalue()
+    assert content.count(zeros) == 1
+    seal = zeros[:15] + hashlib.sha256(content).hexdigest().encode()
+    path.write_bytes(content.replace(zeros, seal))
+
+
+def test_a_checksum_of_the_right_contents_is_right(tmp_path):
+    path = write_result(tmp_path, run("yeast", "Bayes-ACC"))
+    before = read_results(tmp_path, mixes=True).bags
+    resealed(path)
+    pd.testing.assert_frame_equal(read_results(tmp_path, mixes=True).bags, before)
+
+
+@pytest.mark.parametrize(
+    ("about", "columns", "expected"),
+    [
+        ({}, {"ae": 1e305}, "has ae that is not that of the mixes"),
+        ({}, {"w": 0.0}, "has w that is not that of the mixes"),
+        ({}, {"shift": 3.0}, "has shift that is not that of the mixes"),
+        ({}, {"soft": 1.01}, "has soft outside of 0 to 1"),
+        ({}, {"amplitude": -1.0}, "has amplitude outside of 0 to 100"),
+        ({}, {"width": 1.5}, "has width outside of 0 to 1"),
+        ({}, {"winkler": 0.0}, "has winkler below width"),
+        ({}, {"winkler": np.nan}, "has winkler that is no number"),
+        ({}, {"prevalence": [0.5, 0.5, 0.5]}, "has prevalence that are no shares"),
+        ({}, {"truth": [1.5, -0.5, 0.0]}, "has truth that are no shares"),
+        ({"n_classes": 4}, {}, "has a train_prevalence that is no mix of 4 classes"),
+        ({"train_prevalence": [0.0, 0.5, 0.5]}, {}, "no mix of 3 classes"),
+        ({"seconds": -1}, {}, "has taken less than no time"),
+        ({"modality": 3}, {}, "has modality in its metadata that is none"),
+        ({"alpha": -1.0}, {}, "expected a positive number"),
+    ],
+)
+def test_edits_that_no_run_gives_are_refused(tmp_path, about, columns, expected):
+    path = write_result(tmp_path, run("yeast", "Bayes-ACC", n_bags=5))
+    resealed(path, about, **{name: [value] * 5 for name, value in columns.items()})
+    text = message(read_results, tmp_path)
+    assert str(path) in text
+    assert expected in text
+    assert not is_done(tmp_path, RunKey("yeast", "Bayes-ACC"))
+
+
+def test_every_flipped_bit_is_noticed(tmp_path):
+    path = write_result(tmp_path, run("yeast", "Bayes-ACC", n_bags=5))
+    whole = path.read_bytes()
+    for at in range(0, len(whole), 7):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1 :])
+        assert "checksum" in message(read_results, tmp_path)
+        assert not is_done(tmp_path, RunKey("yeast", "Bayes-ACC"))
 
 
 def test_the_same_run_twice_is_refused(tmp_path):

@@ -43,6 +43,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from truemix._saved_arrays import read_classes, read_flag, read_floats, read_number
 from truemix._threads import for_each_block, one_blas_thread
 from truemix._typing import AnyArray, FloatArray
 from truemix.calibration._items import Items, floored_log
@@ -58,6 +59,8 @@ from truemix.simplex import FLOOR
 from truemix.validation import check_posteriors
 
 PRIOR_SD = 10.0
+# The prior keeps parameters far below it, and logs of posteriors times it are far from overflow.
+MAX_PARAMETER = 1e9
 # Twice what the log-likelihood of all items may lose: that of a parameter 3 % of its standard error
 # off.
 REFIT_DECREMENT = 1e-3
@@ -188,11 +191,23 @@ class Calibrator:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
-        """Return a calibrator that has learned `state`."""
+        """Return a calibrator that has learned `state`, which is checked."""
+        classes = read_classes(state, "classes_")
+        limits = {"minimum": -MAX_PARAMETER, "maximum": MAX_PARAMETER}
+        scale = read_floats(state, "scale_", classes.shape, **limits)
+        bias = read_floats(state, "bias_", classes.shape, **limits)
+        if cls._one_scale and (scale[0] < 0 or (scale != scale[0]).any()):
+            raise InputError(
+                "scale_ differs between classes or is negative; expected a temperature"
+            )
+        if not cls._with_bias and bias.any():
+            raise InputError(f"bias_ is not zero, but {cls.__name__} has no bias")
         calibrator = cls()
-        for name in (*cls._learned, *cls._found):
-            value = np.asarray(state[name])
-            setattr(calibrator, name, value if value.ndim else value.item())
+        calibrator.floor_ = read_number(state, "floor_", minimum=FLOOR, maximum=1.0)
+        calibrator.nll_before_ = read_number(state, "nll_before_")
+        calibrator.nll_after_ = read_number(state, "nll_after_")
+        calibrator.converged_ = read_flag(state, "converged_")
+        calibrator.classes_, calibrator.scale_, calibrator.bias_ = classes, scale, bias
         return calibrator
 
     def _fit(

@@ -1,4 +1,7 @@
-"""Estimates in files: everything that an estimate knows, as plain numbers and text."""
+"""Estimates in files: everything that an estimate knows, as plain numbers and text.
+
+What is read is checked as if a stranger had written it, whatever its checksum says.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from truemix._archive import ArchiveKind, damaged, read_archive, write_archive
+from truemix._archive import UNREADABLE, ArchiveKind, damaged, read_archive, write_archive
+from truemix._saved_arrays import read_classes, read_floats, read_integers, read_shares
 from truemix._typing import AnyArray
-from truemix.estimates.checks import RecordedCheck
+from truemix.estimates.checks import CANNOT_TELL, FAILED, PASSED, RecordedCheck
 from truemix.estimates.replicates import Replicates
 from truemix.estimates.unknown import Unknown
+from truemix.exceptions import InputError
 
 if TYPE_CHECKING:
     from truemix.estimates.estimate import Estimate
@@ -24,79 +29,170 @@ TEXT = ("method", "estimand")
 ARRAYS = ("prevalence", "counted", "train_prevalence")
 DRAWS = ("draws", "other_draws")
 UNKNOWN = "unknown_"
+# More replicates than any estimate has draws.
+MAX_REPLICATES = 1 << 31
+# The numbers that JSON has no word for, by Python's.
+NO_JSON = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 def save_estimate(estimate: Estimate, path: str | os.PathLike[str]) -> None:
     """Write an estimate to a file."""
-    header = {
-        **{name: getattr(estimate, name) for name in TEXT},
-        "n_items": int(estimate.n_items),
-        "settings": encode(estimate.settings),
-        "diagnostics": encode(estimate.diagnostics),
-        "checks": {name: encode(check.summary()) for name, check in estimate.checks.items()},
-        "unknown": None if estimate.unknown is None else estimate.unknown.share,
-        "source": None if estimate.replicates is None else estimate.replicates.source,
-    }
-    # Labels in an array of Python objects could only be stored as a pickle.
-    arrays: dict[str, AnyArray] = {"classes": np.asarray(estimate.classes.tolist())}
-    arrays |= {name: getattr(estimate, name) for name in ARRAYS}
-    arrays |= {name: d for name in DRAWS if (d := getattr(estimate, name)) is not None}
-    if estimate.unknown is not None:
-        for name in DRAWS:
-            if (draws := getattr(estimate.unknown, name)) is not None:
-                arrays[UNKNOWN + name] = draws
-    if estimate.replicates is not None:
-        arrays["replicate"] = estimate.replicates.number
+    header, arrays = _contents(estimate)
+    try:
+        # What could not be read again is not written.
+        _read(type(estimate), header, arrays)
+    except InputError as error:
+        raise InputError(f"This estimate cannot be saved: {error}.") from None
     write_archive(path, KIND, header, arrays)
 
 
 def load_estimate(kind: type[E], path: str | os.PathLike[str]) -> E:
     """Read an estimate that :func:`save_estimate` has written."""
     header, arrays = read_archive(path, KIND)
+    del header["version"]
     try:
-        fields: dict[str, Any] = {
-            name: arrays[name].astype(np.float64, casting="safe")
-            for name in (*ARRAYS, *DRAWS)
-            if name in arrays or name in ARRAYS
-        }
-        fields |= {name: str(header[name]) for name in TEXT}
-        return kind(
-            classes=arrays["classes"],
-            n_items=int(header["n_items"]),
-            settings=dict(decode(header["settings"])),
-            diagnostics=dict(decode(header["diagnostics"])),
-            unknown=_unknown(header["unknown"], arrays),
-            replicates=_replicates(header["source"], arrays),
-            checks={name: _recorded(numbers) for name, numbers in header["checks"].items()},
-            **fields,
-        )
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        return _read(kind, header, arrays)
+    except UNREADABLE as error:
         raise damaged(path, KIND, error) from None
 
 
-def _unknown(share: Any, arrays: Mapping[str, AnyArray]) -> Unknown | None:
+def _contents(estimate: Estimate) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    header = {
+        **{name: getattr(estimate, name) for name in TEXT},
+        "n_items": int(estimate.n_items),
+        "settings": encode(estimate.settings),
+        "diagnostics": encode(estimate.diagnostics),
+        "checks": {name: encode(check.summary()) for name, check in estimate.checks.items()},
+        "unknown": None if estimate.unknown is None else float(estimate.unknown.share),
+        "source": None if estimate.replicates is None else estimate.replicates.source,
+    }
+    # Labels in an array of Python objects could only be stored as a pickle.
+    arrays: dict[str, AnyArray] = {"classes": np.asarray(estimate.classes.tolist())}
+    floats = {name: getattr(estimate, name) for name in (*ARRAYS, *DRAWS)}
+    if estimate.unknown is not None:
+        floats |= {UNKNOWN + name: getattr(estimate.unknown, name) for name in DRAWS}
+    arrays |= {n: np.asarray(v, dtype=np.float64) for n, v in floats.items() if v is not None}
+    if estimate.replicates is not None:
+        arrays["replicate"] = estimate.replicates.number
+    return header, arrays
+
+
+# --- reading ----------------------------------------------------------------------------------
+
+
+def _read(kind: type[E], header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> E:
+    """Return the estimate that a header and arrays describe completely, or say what is wrong."""
+    left = dict(arrays)
+    classes = read_classes(left)
+    fields = {name: read_shares(left, name, classes.shape) for name in ARRAYS}
+    draws = {n: read_shares(left, n, (None, len(classes))) for n in DRAWS if n in left}
+    n_draws = len(draws["draws"]) if "draws" in draws else None
+    if any(len(each) != n_draws or not n_draws for each in draws.values()):
+        raise InputError("draws and other_draws are not of the same length")
+    fields |= draws
+    for name in (*fields, "classes"):
+        del left[name]
+    unknown = _unknown(header["unknown"], left, n_draws)
+    replicates = _replicates(header["source"], left, n_draws)
+    if left:
+        raise InputError(f"it holds {min(left)[:40]}, which does not belong there")
+    expected = {*TEXT, "n_items", "settings", "diagnostics", "checks", "unknown", "source"}
+    if set(header) != expected:
+        raise InputError("its header does not hold what an estimate has")
+    return kind(
+        classes=classes,
+        n_items=_whole(header["n_items"], "n_items", minimum=1),
+        method=_text(header["method"], "method"),
+        estimand=_text(header["estimand"], "estimand"),
+        settings=_mapping(header["settings"], "settings"),
+        diagnostics=_diagnostics(_mapping(header["diagnostics"], "diagnostics")),
+        unknown=unknown,
+        replicates=replicates,
+        checks={
+            name: _recorded(_mapping(numbers, name))
+            for name, numbers in _mapping(header["checks"], "checks", decoded=False).items()
+        },
+        **fields,
+    )
+
+
+def _unknown(share: Any, left: dict[str, AnyArray], n_draws: int | None) -> Unknown | None:
+    """Return the share of no class and its draws, which are taken out of what is left."""
     if share is None:
         return None
+    if type(share) not in (int, float) or not 0.0 <= share <= 1.0:
+        raise InputError("the unknown share is not from 0 to 1")
     draws = {
-        name: arrays[UNKNOWN + name].astype(np.float64, casting="safe")
+        name: read_floats(left, UNKNOWN + name, (n_draws,), minimum=0.0, maximum=1.0)
         for name in DRAWS
-        if UNKNOWN + name in arrays
+        if left.keys() & {UNKNOWN + name}
     }
+    for name in draws:
+        del left[UNKNOWN + name]
+    if draws and n_draws is None:
+        raise InputError("the unknown share has draws, but the shares of classes have none")
     return Unknown(float(share), **draws)
 
 
-def _replicates(source: Any, arrays: Mapping[str, AnyArray]) -> Replicates | None:
+def _replicates(source: Any, left: dict[str, AnyArray], n_draws: int | None) -> Replicates | None:
     if source is None:
         return None
-    return Replicates(arrays["replicate"].astype(np.intp, casting="safe"), str(source))
+    if n_draws is None:
+        raise InputError("it names replicates, but has no draws")
+    number = read_integers(left, "replicate", (n_draws,), below=MAX_REPLICATES)
+    del left["replicate"]
+    return Replicates(number, _text(source, "source"))
 
 
-def _recorded(numbers: Any) -> RecordedCheck:
-    check = RecordedCheck(dict(decode(numbers)))
-    # A file without these is damaged, which should not show only when they are needed.
-    if not isinstance(check.numbers["passed"], bool) or not check.explanation:
-        raise ValueError("a check without a verdict")
-    return check
+def _diagnostics(found: dict[str, Any]) -> dict[str, Any]:
+    """Return diagnostics in which everything that is read to people has its type."""
+    for name in ("failed", "notes"):
+        sentences = found.get(name, [])
+        if not isinstance(sentences, list) or not all(isinstance(each, str) for each in sentences):
+            raise InputError(f"{name} in its diagnostics is not a list of sentences")
+    if "converged" in found and not isinstance(found["converged"], bool):
+        raise InputError("converged in its diagnostics is neither true nor false")
+    if found.get("converged") is False:
+        _whole(found.get("iterations"), "iterations", minimum=0)
+        if type(found.get("gap")) not in (int, float):
+            raise InputError("gap in its diagnostics is no number")
+    prior = found.get("prior")
+    if prior is not None and not (
+        isinstance(prior, list) and all(type(each) in (int, float) for each in prior)
+    ):
+        raise InputError("prior in its diagnostics is not a list of numbers")
+    return found
+
+
+def _recorded(numbers: dict[str, Any]) -> RecordedCheck:
+    # What is read to people; a file without it should not fail only when it is needed.
+    if (
+        not isinstance(numbers.get("passed"), bool)
+        or numbers.get("verdict") not in (PASSED, FAILED, CANNOT_TELL)
+        or (numbers["verdict"] == FAILED) == numbers["passed"]
+        or not _text(numbers.get("explanation"), "explanation")
+    ):
+        raise InputError("it holds a check without a verdict that can be read")
+    return RecordedCheck(numbers)
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise InputError(f"{name} is no text")
+    return value
+
+
+def _whole(value: Any, name: str, *, minimum: int) -> int:
+    if type(value) is not int or value < minimum:
+        raise InputError(f"{name} is no whole number of at least {minimum}")
+    return value
+
+
+def _mapping(value: Any, name: str, *, decoded: bool = True) -> dict[str, Any]:
+    found = decode(value) if decoded else value
+    if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
+        raise InputError(f"{name} are no names with values")
+    return found
 
 
 def encode(value: Any) -> Any:
@@ -128,13 +224,19 @@ def encode(value: Any) -> Any:
 
 
 def decode(value: Any) -> Any:
-    """Return what :func:`encode` was given."""
+    """Return what :func:`encode` was given; what it never writes is an error."""
     if isinstance(value, list):
         return [decode(item) for item in value]
     if not isinstance(value, dict):
         return value
-    if "$float" in value:
-        return float(value["$float"])
-    if "$items" in value:
-        return {decode(key): decode(item) for key, item in value["$items"]}
-    return {key: decode(item) for key, item in value.items()}
+    tags = [key for key in value if key.startswith("$")]
+    if not tags:
+        return {key: decode(item) for key, item in value.items()}
+    if tags == ["$float"] and len(value) == 1:
+        return NO_JSON[value["$float"]]
+    if tags == ["$items"] and len(value) == 1:
+        pairs = [(decode(key), decode(item)) for key, item in value["$items"]]
+        found = dict(pairs)
+        if len(found) == len(pairs):
+            return found
+    raise InputError("its header holds a mapping that is none")

@@ -7,6 +7,9 @@ data must be the same on all machines.
 
 from __future__ import annotations
 
+import os
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
@@ -21,6 +24,9 @@ from truemix.experiments.running import Job, Report, run_dataset
 PATIENCE = "15s"
 # Times a job is tried again.
 RETRIES = 2
+# How often workers look for their parent, in seconds, and the name of the thread that does.
+WATCH_INTERVAL = 0.5
+WATCHER = "truemix-parent"
 
 
 def run_jobs(
@@ -50,7 +56,10 @@ def _in_processes(jobs: Sequence[Job], n_jobs: int) -> Iterator[Report]:
     from joblib import Parallel, delayed
 
     threads = max(1, n_cores() // n_jobs)
-    each = (delayed(run_dataset)(replace(job, threads=threads, alone=True)) for job in jobs)
+    each = (
+        delayed(_run_in_worker)(replace(job, threads=threads, alone=True), os.getpid())
+        for job in jobs
+    )
     run = Parallel(n_jobs=n_jobs, batch_size=1, pre_dispatch="all", return_as="generator_unordered")
     missing = {job.dataset for job in jobs}
     try:
@@ -68,6 +77,24 @@ def _in_processes(jobs: Sequence[Job], n_jobs: int) -> Iterator[Report]:
                     "of memory. The same command goes on where it stopped."
                 ],
             )
+
+
+def _run_in_worker(job: Job, parent: int) -> Report:
+    if not any(thread.name == WATCHER for thread in threading.enumerate()):
+        threading.Thread(target=_end_with, args=(parent,), name=WATCHER, daemon=True).start()
+    return run_dataset(job)
+
+
+def _end_with(parent: int) -> None:
+    """End this process soon after its parent, which may be killed without a chance to say so.
+
+    The system's own signal for this (PR_SET_PDEATHSIG) comes when the thread ends that started the
+    worker, which is another thing.
+    """
+    while os.getppid() == parent:
+        time.sleep(WATCH_INTERVAL)
+    # Nobody is left to read a result or an error.
+    os._exit(1)
 
 
 def _on_cluster(jobs: Sequence[Job], address: str) -> Iterator[Report]:

@@ -11,9 +11,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from truemix.exceptions import InputError
 from truemix.experiments.datasets import CATALOGUE
 from truemix.experiments.methods import METHODS
-from truemix.experiments.results import RunKey, result_path
+from truemix.experiments.results import RunKey, read_file, result_path
 
 # How often to look.
 INTERVAL = 0.5
@@ -136,11 +137,7 @@ def _changed(path: Path) -> int | None:
 
 
 def _error(path: Path) -> float | None:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
-
     try:
-        return float(pc.mean(pq.read_table(path, columns=["ae"])["ae"]).as_py())
-    except (OSError, pa.ArrowException, TypeError):
+        return float(read_file(path)[1]["ae"].to_numpy().mean())
+    except InputError:
         return None

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from truemix._saved_arrays import read_shares
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.quantifiers.base import Inference, Quantifier
 from truemix.quantifiers.counting import decisions
@@ -77,7 +78,7 @@ class ACC(Quantifier):
 
     def _restore(self, state: Mapping[str, AnyArray]) -> None:
         super()._restore(state)
-        self.confusion_ = state["confusion"].astype(np.float64, casting="safe")
+        self.confusion_ = read_shares(state, "confusion", 2 * self.classes_.shape, axis=0)
 
     def _evidence(self, posteriors: FloatArray) -> FloatArray:
         return decisions(posteriors)

@@ -27,6 +27,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.utils import get_tags
 
+from truemix._saved_arrays import read_classes, read_shares, read_text
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix._version import __version__
 from truemix.estimates import Estimate, EstimateSet
@@ -47,6 +48,9 @@ from truemix.validation import (
 NOT_IN_REPLICATES = frozenset(
     {"draws", "warmup", "sampler", "prior", "temperature", "estimand", "random_state"}
 )
+
+# The form of a fingerprint.
+SOURCE = "[0-9a-f]{32}"
 
 
 class NotFittedError(SklearnNotFittedError):
@@ -168,11 +172,16 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         }
 
     def _restore(self, state: Mapping[str, AnyArray]) -> None:
-        """Become the fitted quantifier that ``state`` was taken from."""
+        """Become the fitted quantifier that ``state`` was taken from; it may come from anybody."""
         self._check_parameters()
-        self.classes_ = state["classes"]
-        self.train_prevalence_ = state["train_prevalence"].astype(np.float64, casting="safe")
-        self._source = str(state["source"])
+        # As in fit, which makes this to score the references.
+        self._scoring()
+        classes = read_classes(state)
+        self.train_prevalence_ = read_shares(
+            state, "train_prevalence", classes.shape, positive=True
+        )
+        self._source = read_text(state, "source", SOURCE)
+        self.classes_ = classes
         self.n_features_in_ = len(self.classes_)
         self._scorer = GivenPosteriors(self.classes_)
 

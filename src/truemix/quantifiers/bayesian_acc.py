@@ -7,14 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from truemix._saved_arrays import read_floats
 from truemix._threads import for_each_block
 from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.exceptions import InputError
 from truemix.inference import MixtureSample
 from truemix.inference.confusion import sample_confusion
 from truemix.inference.versions import mix_samples
 from truemix.quantifiers.base import Inference
 from truemix.quantifiers.counting import decisions
 from truemix.quantifiers.sampling import BayesianMixin
+from truemix.validation import SILENT_SUM_ERROR
+
+# Above it float64 does not hold every whole number.
+MAX_COUNT = 2.0**53
 
 
 class BayesianACC(BayesianMixin):
@@ -92,7 +98,15 @@ class BayesianACC(BayesianMixin):
 
     def _restore(self, state: Mapping[str, AnyArray]) -> None:
         super()._restore(state)
-        self.confusion_counts_ = state["confusion_counts"].astype(np.float64, casting="safe")
+        counts = read_floats(
+            state, "confusion_counts", 2 * self.classes_.shape, minimum=0.0, maximum=MAX_COUNT
+        )
+        shares = counts.sum(axis=1) / max(counts.sum(), 1.0)
+        if (counts != np.floor(counts)).any() or not np.allclose(
+            shares, self.train_prevalence_, rtol=0.0, atol=SILENT_SUM_ERROR
+        ):
+            raise InputError("confusion_counts are not those of references of these shares")
+        self.confusion_counts_ = counts
 
     def _evidence(self, posteriors: FloatArray) -> FloatArray:
         return decisions(posteriors)

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from truemix._saved_arrays import read_shares
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.calibration import Calibrator
 from truemix.exceptions import InputError
 from truemix.quantifiers.base import Inference
-from truemix.quantifiers.emq import AUTOMATIC, EMQ
+from truemix.quantifiers.emq import AUTOMATIC, EMQ, check_map
 from truemix.quantifiers.mapls import adaptive_prior, most_probable_mix
 from truemix.quantifiers.reference_uncertainty import VERSIONS, reference_weights
 from truemix.quantifiers.reweighting import ReweightingMixin
@@ -149,12 +150,19 @@ class BayesianEMQ(ReweightingMixin, EMQ):
     def _restore(self, state: Mapping[str, AnyArray]) -> None:
         super()._restore(state)
         if self._reweights:
-            self._shares = state["map_shares"].astype(np.float64, casting="safe")
-            names = list(self.calibrator_.state())
+            n_classes = len(self.classes_)
+            shares = read_shares(state, "map_shares", (VERSIONS, n_classes), positive=True)
+            stacked = {name: state[f"map_{name}"] for name in self.calibrator_.state()}
+            for name, values in stacked.items():
+                if values.shape[:1] != (VERSIONS,):
+                    raise InputError(f"map_{name} is not there for each replicate")
+            self._shares = shares
             self._maps = [
-                type(self.calibrator_).from_state({name: state[f"map_{name}"][v] for name in names})
-                for v in range(len(self._shares))
+                type(self.calibrator_).from_state({name: m[v] for name, m in stacked.items()})
+                for v in range(VERSIONS)
             ]
+            for each in self._maps:
+                check_map(each, n_classes)
 
     def _reweighted(self, scored: FloatArray, seed: int | None, versions: IntArray) -> FloatArray:
         """Return some versions of the matrix: another map in each, models in turn.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from truemix._saved_arrays import read_text
 from truemix._threads import row_blocks
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.quantifiers.base import Inference, Quantifier, gathered
@@ -18,7 +19,13 @@ from truemix.quantifiers.reference_uncertainty import (
     versions_at_once,
 )
 from truemix.quantifiers.resampled_references import Resamples, resample, restore
-from truemix.quantifiers.sampling import ESTIMANDS, BayesianMixin, resolved_seed, seed_of_runs
+from truemix.quantifiers.sampling import (
+    ESTIMANDS,
+    SEED,
+    BayesianMixin,
+    resolved_seed,
+    seed_of_runs,
+)
 from truemix.quantifiers.scoring import Scorer, Scoring
 from truemix.validation import check_choice, check_integer, parameter_error
 
@@ -266,8 +273,8 @@ class Bootstrap(Quantifier):
         fitted._restore(state)
         self._adopt(fitted)
         self._resamples = restore(fitted, state) if self.references else None
-        self._source = str(state["source"])
-        self._fitted_seed = resolved_seed(int(str(state["seed"])))
+        self._source = fitted._source
+        self._fitted_seed = resolved_seed(int(read_text(state, "seed", SEED)))
         self.n_features_in_ = fitted.n_features_in_
 
 

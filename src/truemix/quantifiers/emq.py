@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from truemix._typing import AnyArray, FloatArray, IntArray
-from truemix.calibration import CALIBRATORS
+from truemix.calibration import CALIBRATORS, Calibrator
+from truemix.exceptions import InputError
 from truemix.quantifiers.likelihood import LikelihoodQuantifier
 from truemix.validation import check_choice
 
@@ -119,9 +120,16 @@ class EMQ(LikelihoodQuantifier):
                 if name.startswith(prefix)
             }
             self.calibrator_ = CALIBRATORS[self._calibration].from_state(learned)
+            check_map(self.calibrator_, len(self.classes_))
 
     def _evidence(self, posteriors: FloatArray) -> FloatArray:
         if self.calibrator_ is not None:
             posteriors = self.calibrator_.transform(posteriors)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(posteriors) - np.log(self.train_prevalence_))
+
+
+def check_map(calibrator: Calibrator, n_classes: int) -> None:
+    """Refuse a map that was not fitted on the numbers of this many classes."""
+    if not np.array_equal(calibrator.classes_, np.arange(n_classes)):
+        raise InputError("the calibration map is one of other classes")

@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from truemix._saved_arrays import read_floats, read_integers, read_number, read_shares
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.densities import KERNELS
 from truemix.estimates.unknown import split_mix
+from truemix.exceptions import InputError
 from truemix.quantifiers.automatic import BANDWIDTHS, SHRINKAGES, choose_smoothing
 from truemix.quantifiers.likelihood import LikelihoodQuantifier
 from truemix.quantifiers.unknown_class import UnknownClass
 from truemix.validation import (
     check_bandwidth,
     check_choice,
-    check_posteriors,
-    check_same_length,
     check_shrinkage,
-    encode_labels,
     parameter_error,
 )
 
@@ -164,19 +163,47 @@ class KDEy(LikelihoodQuantifier):
 
     def _restore(self, state: Mapping[str, AnyArray]) -> None:
         super()._restore(state)
-        self.bandwidth_ = check_bandwidth(state["bandwidth"].item())
-        self.shrinkage_ = check_shrinkage(state["shrinkage"].item())
+        n_classes = len(self.classes_)
+        self.bandwidth_ = read_number(state, "bandwidth")
+        self.shrinkage_ = read_number(state, "shrinkage")
+        self.selection_ = self._read_selection(state)
+        reference = read_shares(state, "reference", (None, n_classes))
+        codes = read_integers(state, "codes", reference.shape[:1], below=n_classes)
+        shares = np.bincount(codes, minlength=n_classes) / max(len(codes), 1)
+        if not np.array_equal(shares, self.train_prevalence_):
+            raise InputError("codes do not have the shares of train_prevalence")
+        self._build(reference, codes)
+
+    def _read_selection(self, state: Mapping[str, AnyArray]) -> list[dict[str, Any]]:
+        """Return the settings that were compared, of which the first is in use."""
+        check_bandwidth(self.bandwidth_)
+        check_shrinkage(self.shrinkage_)
+        for name, given, used in (
+            ("bandwidth", self.bandwidth, self.bandwidth_),
+            ("shrinkage", self.shrinkage, self.shrinkage_),
+        ):
+            if given not in ("auto", used):
+                raise InputError(f"{name} is not the one that the parameter asks for")
+        n_bandwidths = len(BANDWIDTHS[self.kernel]) if self.bandwidth == "auto" else 1
+        n_shrinkages = len(SHRINKAGES[self.kernel]) if self.shrinkage == "auto" else 1
+        compared = n_bandwidths * n_shrinkages > 1
+        rows = read_floats(state, "selection", (None, 4) if compared else (0,))
+        if compared and not 0 < len(rows) <= n_bandwidths * n_shrinkages:
+            raise InputError(f"selection has {len(rows)} rows")
         names = ("bandwidth", "shrinkage", "absolute_error", "tie")
-        self.selection_ = [
-            {**dict(zip(names, row, strict=True)), "tie": bool(row[-1])}
-            for row in state["selection"].tolist()
-        ]
-        reference = state["reference"]
-        check_posteriors(reference, n_classes=len(self.classes_))
-        codes = encode_labels(state["codes"], np.arange(len(self.classes_)))
-        check_same_length(len(reference), codes)
-        # As they were written, not as checked: normalising again would move the last digit.
-        self._build(reference.astype(np.float64, casting="safe"), codes)
+        found: list[dict[str, Any]] = []
+        for bandwidth, shrinkage, error, tie in rows.tolist():
+            check_bandwidth(bandwidth)
+            check_shrinkage(shrinkage)
+            if not 0.0 <= error <= 1.0 or tie not in (0.0, 1.0):
+                raise InputError("selection holds an error or a tie that is none")
+            found.append(dict(zip(names, (bandwidth, shrinkage, error, bool(tie)), strict=True)))
+        if found and (found[0]["bandwidth"], found[0]["shrinkage"]) != (
+            self.bandwidth_,
+            self.shrinkage_,
+        ):
+            raise InputError("selection does not begin with the setting in use")
+        return found
 
     def _evidence(self, posteriors: FloatArray) -> FloatArray:
         matrix: FloatArray = self._densities.log_likelihood(posteriors)[0]

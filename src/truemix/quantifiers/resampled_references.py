@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.exceptions import InputError
 from truemix.quantifiers.base import Quantifier
 from truemix.quantifiers.emq import EMQ
 from truemix.quantifiers.kdey import KDEy
@@ -111,10 +112,15 @@ def restore(fitted: Quantifier, state: Mapping[str, AnyArray]) -> Resamples:
         for name, values in state.items()
         if name.startswith(_PREFIX)
     }
+    for name, values in stacked.items():
+        if values.shape[:1] != (VERSIONS,):
+            raise InputError(f"{_PREFIX}{name} has shape {values.shape}; expected {VERSIONS} rows")
     copies: list[Quantifier] = []
-    for number in range(len(stacked["classes"])):
+    for number in range(VERSIONS):
         other: Quantifier = clone(fitted)
         other._restore({name: values[number] for name, values in stacked.items()})
+        if not np.array_equal(other.classes_, fitted.classes_):
+            raise InputError(f"{_PREFIX}classes holds other classes")
         copies.append(other)
     return Refitted(copies)
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from truemix._saved_arrays import read_text
+from truemix._strict_json import MAX_DIGITS
 from truemix._threads import n_threads, row_blocks
 from truemix._typing import AnyArray, FloatArray, IntArray, Seed
 from truemix.estimates.unknown import Unknown
@@ -25,6 +27,8 @@ from truemix.validation import (
 ESTIMANDS = ("batch", "population")
 # Draws of the bags that are worked on together.
 DRAWS_BYTES = 32 << 20
+# The form of a seed in a file.
+SEED = f"[0-9]{{1,{MAX_DIGITS}}}"
 
 
 class BayesianMixin(Quantifier):
@@ -125,7 +129,7 @@ class BayesianMixin(Quantifier):
     def _restore(self, state: Mapping[str, AnyArray]) -> None:
         super()._restore(state)
         self._fixed_prior = self._resolve_prior()
-        self._fitted_seed = resolved_seed(int(str(state["seed"])))
+        self._fitted_seed = resolved_seed(int(read_text(state, "seed", SEED)))
 
     def _inference(self, sample: MixtureSample, seed: int) -> Inference:
         views = {"population": sample.draws, "batch": sample.batch}

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from truemix._files import atomic_write
+from truemix._strict_json import read_json
+from truemix.exceptions import InputError
 from truemix.experiments.methods import (
     METHODS,
     Method,
@@ -70,28 +73,51 @@ class Choices:
 
     def __init__(self, scores: ScoreFiles, bags: Bags, folder: Path) -> None:
         self._scores, self._bags, self._folder = scores, bags, folder
+        # Files that were there, but could not be used.
+        self.damaged: list[Path] = []
 
     def of(self, point: str) -> Choice:
         """Return the chosen setting of a point method."""
-        return Choice(**self._kept(f"choice-{point}", lambda: asdict(self._choose(point))))
+        name = f"choice-{point}"
+        found = Choice(**self._kept(name, Choice, lambda: asdict(self._choose(point))))
+        grids = grids_of(point, self._scores.settings)
+        if found.classifier not in self._scores.candidates() or not any(
+            found.setting in grid for grid in grids
+        ):
+            raise self._strange(name)
+        return found
 
     def temperature(self, method: Method) -> Temperature:
         """Return the chosen temperature of a Bayesian method."""
         name = f"temperature-{method.base}"
-        return Temperature(**self._kept(name, lambda: asdict(self._calibrate(method))))
-
-    def _kept(self, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        path = self._folder / f"{name}.json"
-        try:
-            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            made = make()
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with atomic_write(path) as file:
-                file.write(json.dumps(made, indent=1).encode())
-            # Read back, so that a later run sees the same.
-            found = json.loads(path.read_text(encoding="utf-8"))
+        found = Temperature(
+            **self._kept(name, Temperature, lambda: asdict(self._calibrate(method)))
+        )
+        if found.temperature not in self._scores.settings.temperature:
+            raise self._strange(name)
         return found
+
+    def _strange(self, name: str) -> InputError:
+        return InputError(
+            f"The file {str(self._path(name))!r} holds a choice that there was not; delete it."
+        )
+
+    def _path(self, name: str) -> Path:
+        return self._folder / f"{name}.json"
+
+    def _kept(
+        self, name: str, kind: type[Any], make: Callable[[], dict[str, Any]]
+    ) -> dict[str, Any]:
+        path = self._path(name)
+        try:
+            return read_sealed(path, {each.name for each in fields(kind)})
+        except FileNotFoundError:
+            pass
+        except (OSError, ValueError):
+            self.damaged.append(path)
+        write_sealed(path, make())
+        # Read back, so that a later run sees the same.
+        return read_sealed(path, {each.name for each in fields(kind)})
 
     def _validation(self, scores: Scores) -> tuple[Validation, Scored]:
         stage = self._scores.stage
@@ -143,3 +169,28 @@ class Choices:
             found[f"{temperature:g}"] = judged["winkler_score"]
         best = min(rules.temperature, key=lambda each: found[f"{each:g}"])
         return Temperature(best, found, time.perf_counter() - start)
+
+
+def write_sealed(path: Path, contents: dict[str, Any]) -> None:
+    """Write a JSON file with the checksum of its contents."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as file:
+        sealed = {"sha256": _sha256(contents), "contents": contents}
+        file.write(json.dumps(sealed, indent=1, allow_nan=False).encode())
+
+
+def read_sealed(path: Path, names: set[str]) -> dict[str, Any]:
+    """Return the contents of a file that :func:`write_sealed` wrote, or raise a ValueError."""
+    found = read_json(path.read_bytes())
+    if not isinstance(found, dict) or set(found) != {"sha256", "contents"}:
+        raise ValueError("it has no checksum")
+    contents = found["contents"]
+    if not isinstance(contents, dict) or set(contents) != names:
+        raise ValueError("it holds something else")
+    if found["sha256"] != _sha256(contents):
+        raise ValueError("its checksum is wrong")
+    return contents
+
+
+def _sha256(contents: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()

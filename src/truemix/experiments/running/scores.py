@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from truemix._archive import UNREADABLE
-from truemix._files import atomic_write
+from truemix._archive import ArchiveKind, damaged, read_archive, write_archive
 from truemix._typing import FloatArray, IntArray
+from truemix.exceptions import InputError
 from truemix.experiments.methods import Setting
 from truemix.experiments.protocol import BenchSettings
 from truemix.experiments.running.stages import Bags, Stage
+
+KIND = ArchiveKind("set of scores", "truemix bench run")
+ARRAYS = ("references", "pool", "folds", "sizes", "truth")
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,8 @@ class ScoreFiles:
         self.settings = settings
         self._folder = folder
         self._given: Scores | None = None
+        # Files that were there, but could not be used.
+        self.damaged: list[Path] = []
 
     def candidates(self) -> list[Setting]:
         """Return the settings of the classifier to choose from; one without any for posteriors."""
@@ -73,9 +78,13 @@ class ScoreFiles:
         if self.stage.given:
             self._given = self._given or _given(self.stage)
             return self._given
-        found = _load(self._path(setting))
-        if found is not None:
-            return found
+        path = self._path(setting)
+        if path.exists():
+            try:
+                return _load(path)
+            except InputError:
+                self.damaged.append(path)
+        found: Scores | None = None
         # Published bags take long to read: once for all settings that will be needed.
         together = self.stage.fixed is not None and self.stage.name == "choose"
         missing = [setting]
@@ -174,17 +183,15 @@ def _given(stage: Stage) -> Scores:
 
 def _save(path: Path, scores: Scores) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    arrays: dict[str, Any] = {each.name: getattr(scores, each.name) for each in fields(scores)}
-    with atomic_write(path) as file:
-        np.savez(file, **arrays)
+    header = {"unconverged": scores.unconverged, "seconds": scores.seconds}
+    write_archive(path, KIND, header, {name: getattr(scores, name) for name in ARRAYS})
 
 
-def _load(path: Path) -> Scores | None:
-    """Return what a file holds; None if there is none, or one that cannot be read."""
+def _load(path: Path) -> Scores:
+    """Return what a file holds that is whole."""
+    header, arrays = read_archive(path, KIND)
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            found: dict[str, Any] = {each.name: archive[each.name] for each in fields(Scores)}
-            single = {"unconverged": int(found["unconverged"]), "seconds": float(found["seconds"])}
-            return Scores(**{**found, **single})
-    except UNREADABLE:
-        return None
+        found: dict[str, Any] = {name: arrays[name] for name in ARRAYS}
+        return Scores(**found, unconverged=header["unconverged"], seconds=header["seconds"])
+    except LookupError as error:
+        raise damaged(path, KIND, error) from None

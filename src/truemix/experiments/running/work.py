@@ -13,7 +13,14 @@ from truemix.exceptions import InputError
 from truemix.experiments.datasets import Data, load_dataset
 from truemix.experiments.methods import METHODS, Method, quantifier_of
 from truemix.experiments.protocol import prior_of
-from truemix.experiments.results import RunKey, RunResult, _about, _slug, result_path, write_result
+from truemix.experiments.results import (
+    RunKey,
+    RunResult,
+    _slug,
+    read_result,
+    result_path,
+    write_result,
+)
 from truemix.experiments.running.choosing import Choice, Choices, Temperature
 from truemix.experiments.running.jobs import Job, Report, provenance, steadily
 from truemix.experiments.running.judging import inferences, judge, separately
@@ -57,6 +64,9 @@ def run_loaded(job: Job, data: Data) -> Report:
                 report.failures.append(
                     f"{name} failed on {job.dataset} ({type(error).__name__}: {error})."
                 )
+        report.notes += [
+            f"The file {str(path)!r} was damaged and was made again." for path in work.damaged
+        ]
     report.seconds = time.perf_counter() - start
     return report
 
@@ -86,6 +96,7 @@ class _Work:
         self._scores = ScoreFiles(self._stage, folder, job.settings)
         self._choosing = ScoreFiles(choose, folder, job.settings)
         self._folder = folder
+        self._damaged_results: dict[Path, None] = {}
         self._evidence: tuple[str, FloatArray] | None = None
 
     @cached_property
@@ -97,9 +108,21 @@ class _Work:
             bags = self._choosing.read(self._choosing.candidates()[0]).published_bags()
         return Choices(self._choosing, bags, self._folder)
 
+    @property
+    def damaged(self) -> list[Path]:
+        """Files that were there, but could not be used."""
+        choices = self.__dict__.get("_choices")
+        kept = [] if choices is None else choices.damaged
+        return [
+            *self._damaged_results,
+            *kept,
+            *self._choosing.damaged,
+            *self._scores.damaged,
+        ]
+
     def run(self, method: Method) -> None:
         """Make the results of a method that are missing."""
-        missing = [alpha for alpha in self._alphas if not self._is_done(method, alpha)]
+        missing = [alpha for alpha in self._alphas if self._known(method, alpha) is None]
         if not missing:
             return
         choice = self._choices.of(method.point)
@@ -141,21 +164,17 @@ class _Work:
         self, method: Method, calibrated: Temperature, alpha: float, chosen_in: float
     ) -> bool:
         """Take the result at temperature 1, the same draws, if that is what was chosen."""
-        import pyarrow.parquet as pq
-
-        if not self._is_done(METHODS[method.base], alpha):
+        known = self._known(METHODS[method.base], alpha)
+        if known is None:
             return False
-        path = result_path(self._job.out, RunKey(self._job.dataset, method.base, alpha))
-        known = {k: v for k, v in _about(path).items() if k not in {"dataset", "method", "alpha"}}
         about = {
-            **known,
-            "seconds": chosen_in + known["seconds_testing"],
+            **known.about,
+            "seconds": chosen_in + known.about["seconds_testing"],
             "seconds_choosing": chosen_in,
             "temperatures": calibrated.scores,
         }
         key = RunKey(self._job.dataset, method.name, alpha)
-        rows = pq.read_table(path).to_pandas()
-        write_result(self._job.out, RunResult(key, rows, about))
+        write_result(self._job.out, RunResult(key, known.rows, about))
         return True
 
     @property
@@ -163,12 +182,16 @@ class _Work:
         # Published bags are what they are.
         return self._job.alphas if self._stage.fixed is None else (1.0,)
 
-    def _is_done(self, method: Method, alpha: float) -> bool:
-        path = result_path(self._job.out, RunKey(self._job.dataset, method.name, alpha))
+    def _known(self, method: Method, alpha: float) -> RunResult | None:
+        """Return the result that is there already, if it is whole and of the same experiment."""
+        key = RunKey(self._job.dataset, method.name, alpha)
         try:
-            return bool(_about(path).get("fingerprint") == self._fingerprint)
+            found = read_result(self._job.out, key)
         except InputError:
-            return False
+            self._damaged_results[result_path(self._job.out, key)] = None
+            return None
+        same = found is not None and found.about.get("fingerprint") == self._fingerprint
+        return found if same else None
 
     def _bags(self, alpha: float, scores: Scores) -> Bags:
         if self._stage.fixed is not None:
