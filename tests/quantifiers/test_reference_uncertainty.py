@@ -9,7 +9,7 @@ from scipy.special import digamma, logsumexp
 from sklearn.base import clone
 
 import truemix
-from support import posteriors
+from support import in_order, posteriors
 from truemix import BayesianKDEy, InputError, simplex
 from truemix.densities import kde_log_likelihood
 from truemix.densities.class_densities import ClassDensities
@@ -106,7 +106,7 @@ def test_versions_scatter_around_the_plain_density_not_below_it():
 
 def test_draws_are_those_under_reweighted_densities():
     """Against the definition: each version's densities and a long run of each."""
-    P, codes = posteriors(60, 3, seed=0)
+    P, codes = in_order(*posteriors(60, 3, seed=0))
     target, _ = posteriors(150, 3, seed=1, mix=[0.6, 0.3, 0.1])
     found = BayesianKDEy(**SMOOTH, draws=2000, random_state=4).fit(P, codes).quantify(target)
     draws = found.of("population").draws.reshape(100, 20, 3)
@@ -189,7 +189,7 @@ def test_five_references_per_class_are_enough_for_honest_intervals():
 
 
 def test_settings_that_tie_share_the_versions():
-    P, codes = posteriors(150, 3, seed=0)
+    P, codes = in_order(*posteriors(150, 3, seed=0))
     target, _ = posteriors(100, 3, seed=1)
     found = BayesianKDEy(random_state=0).fit(P, codes)
     ties = [row for row in found.selection_ if row["tie"]]
