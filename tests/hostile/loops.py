@@ -228,24 +228,49 @@ def _cases(rng) -> dict[Callable, dict[str, np.ndarray]]:
         _allocating: {"L": _rows(rng), "w": weights, "x": _mix(rng), "pi": _mix(rng)},
         _sweeping: {"L": _rows(rng), "w": weights, "x": _mix(rng), "prior": prior, "pi": _mix(rng)},
         _solving: {"L": _rows(rng), "w": weights / weights.sum(), "x": _mix(rng)},
-        _proposing: {"L": _rows(rng), "w": weights, "mode": _mix(rng), "prior": prior, "pi": _mix(rng)},
-        _versions: {
-            "logs": np.log(_rows(rng) + 1e-9), "prior": prior, "near": _mix(rng), "temperature": np.ones(1)
+        _proposing: {
+            "L": _rows(rng),
+            "w": weights,
+            "mode": _mix(rng),
+            "prior": prior,
+            "pi": _mix(rng),
         },
-        _joint: {"prior": prior, "row_shapes": shapes, "powers": np.array([4.0, 80.3, 0.0]), "pi": _mix(rng)},
+        _versions: {
+            "logs": np.log(_rows(rng) + 1e-9),
+            "prior": prior,
+            "near": _mix(rng),
+            "temperature": np.ones(1),
+        },
+        _joint: {
+            "prior": prior,
+            "row_shapes": shapes,
+            "powers": np.array([4.0, 80.3, 0.0]),
+            "pi": _mix(rng),
+        },
         _joint_densities: {
-            "z": few, "prior": prior, "row_shapes": shapes, "powers": np.array([4.0, 80.3, 0.0]),
+            "z": few,
+            "prior": prior,
+            "row_shapes": shapes,
+            "powers": np.array([4.0, 80.3, 0.0]),
             "scale": np.ones(K + K * K),
         },
-        _densities: {"z": few[: K - 1], "L": _rows(rng), "w": weights, "prior": prior, "centre": np.zeros(K)},
+        _densities: {
+            "z": few[: K - 1],
+            "L": _rows(rng),
+            "w": weights,
+            "prior": prior,
+            "centre": np.zeros(K),
+        },
         _numbers: {"shape": rng.random(K) * 4},
         _judging: {"draws": rng.dirichlet(np.ones(K), 40)},
         _matrices: {"A": np.cov(rng.normal(size=(K, 20)))},
         _kernels: {
-            "references": rng.normal(size=(4, K)), "targets": rng.normal(size=(4, K)),
-            "weights": np.ones(4), "scale": np.ones(1),
+            "references": rng.normal(size=(4, K)),
+            "targets": rng.normal(size=(4, K)),
+            "weights": np.ones(4),
+            "scale": np.ones(1),
         },
-    }  # fmt: skip
+    }
 
 
 # --- attempts -----------------------------------------------------------------------------------

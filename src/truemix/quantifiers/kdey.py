@@ -15,11 +15,10 @@ from truemix.quantifiers.automatic import BANDWIDTHS, SHRINKAGES, choose_smoothi
 from truemix.quantifiers.likelihood import LikelihoodQuantifier
 from truemix.quantifiers.unknown_class import UnknownClass
 from truemix.validation import (
-    check_bandwidth,
     check_choice,
+    check_number,
     check_posteriors,
     check_same_length,
-    check_shrinkage,
     encode_labels,
     parameter_error,
 )
@@ -118,10 +117,11 @@ class KDEy(LikelihoodQuantifier):
 
     def _check_parameters(self) -> None:
         check_choice(self.kernel, "kernel", KERNELS)
-        if self.bandwidth != "auto":
-            check_bandwidth(self.bandwidth)
-        if self.shrinkage != "auto":
-            check_shrinkage(self.shrinkage)
+        for name in ("bandwidth", "shrinkage"):
+            value = getattr(self, name)
+            # An array is equal to text in each of its places.
+            if not (isinstance(value, str) and value == "auto"):
+                check_number(value, name)
         if not isinstance(self.unknown, bool | np.bool_):
             raise parameter_error("unknown", "True or False", self.unknown)
 
@@ -165,8 +165,8 @@ class KDEy(LikelihoodQuantifier):
 
     def _restore(self, state: Mapping[str, AnyArray]) -> None:
         super()._restore(state)
-        self.bandwidth_ = check_bandwidth(state["bandwidth"].item())
-        self.shrinkage_ = check_shrinkage(state["shrinkage"].item())
+        self.bandwidth_ = check_number(state["bandwidth"].item(), "bandwidth")
+        self.shrinkage_ = check_number(state["shrinkage"].item(), "shrinkage")
         names = ("bandwidth", "shrinkage", "absolute_error", "tie")
         self.selection_ = [
             {**dict(zip(names, row, strict=True)), "tie": bool(row[-1])}
