@@ -358,7 +358,7 @@ UNIT_BOX = [[0.0, 1.0], [0.0, 1.0]]
         (lambda: metrics.kl_divergence(HALVES, [1.5, -0.5]), r"estimated\[1\] is -0.5"),
         (lambda: metrics.kl_divergence(0.5, 0.5), r"true has shape \(\)"),
         (lambda: metrics.absolute_error(["a", "b"], HALVES), "true cannot be read as numbers"),
-        (lambda: metrics.kl_divergence(HALVES, HALVES, eps=-1), "The 'eps' parameter must be 0"),
+        (lambda: metrics.kl_divergence(HALVES, HALVES, eps=-1), "a number between 0 and 1. Got -1"),
         (lambda: metrics.kl_divergence([HALVES] * 3, HALVES, eps=[0, 1]), "one for each bag"),
         (lambda: metrics.weight_ratio_error(HALVES, HALVES, [1, 0]), r"train\[1\] is 0"),
         (lambda: metrics.weight_ratio_error(HALVES, HALVES, [1]), "estimated has 2 .* train has 1"),

@@ -271,7 +271,7 @@ def test_a_class_without_items_is_fine_while_its_share_is_zero():
     ("call", "sentence"),
     [
         (lambda: DirichletBags(alpha=0), "The 'alpha' parameter must be a positive number"),
-        (lambda: DirichletBags(alpha=[1, -1]), "one for each class"),
+        (lambda: DirichletBags(alpha=[1, -1]), "a positive number between 1e-6 and 1e12. Got -1"),
         (lambda: DirichletBags(alpha="1"), "The 'alpha' parameter"),
         (lambda: DirichletBags(alpha=[[1]]), "The 'alpha' parameter"),
         (lambda: DirichletBags(alpha=np.nan), "The 'alpha' parameter"),
@@ -287,7 +287,7 @@ def test_a_class_without_items_is_fine_while_its_share_is_zero():
         (lambda: GridBags(n_points=1), "The 'n_points' parameter must be"),
         (lambda: GridBags(repeats=0), "The 'repeats' parameter must be"),
         (lambda: GridBags(most=0), "The 'most' parameter must be"),
-        (lambda: NaturalBags(n_bags=3).bag(Y, 3), "below the number of bags, 3. Got 3"),
+        (lambda: NaturalBags(n_bags=3).bag(Y, 3), "below that of bags, 3. Got 3"),
         (lambda: NaturalBags().bags([]), "y is empty"),
         (lambda: NaturalBags().bags(["a", None]), "row 1 of y is missing"),
         (lambda: NaturalBags().bags(Y, classes=["a", "b"]), "The label 'c' in row 340 of y is not"),

@@ -146,10 +146,10 @@ def test_uniform_samples_have_the_moments_of_the_uniform_distribution():
         (lambda: simplex.clr([[0.5, np.nan]]), r"P\[0, 1\] is nan"),
         (lambda: simplex.clr([0.0, 0.0]), r"P\[0\] is zero in every part"),
         (lambda: simplex.clr(0.5), "expected one composition"),
-        (lambda: simplex.shrink([0.5, 0.5], 1.0), "'lam' parameter must be .* below 1. Got 1.0"),
+        (lambda: simplex.shrink([0.5, 0.5], 1.0), "'lam' parameter must be .* 1 - 1e-9. Got 1.0"),
         (lambda: simplex.shrink([0.5, 0.5], -0.1), "Got -0.1 instead"),
         (lambda: simplex.clr_inverse([np.inf, 0.0]), r"Z\[0\] is inf"),
-        (lambda: simplex.ilr_basis(1), "'n_parts' parameter must be a whole number of at least 2"),
+        (lambda: simplex.ilr_basis(1), "'n_parts' parameter must be a whole number between 2 and"),
         (lambda: simplex.sample_uniform(-1, 2), "'n_samples' parameter"),
     ],
 )

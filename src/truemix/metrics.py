@@ -17,7 +17,7 @@ from scipy.special import rel_entr
 from truemix._box_volume import log_volume
 from truemix._typing import FloatArray
 from truemix.exceptions import InputError
-from truemix.validation import LARGEST_SUM_ERROR, parameter_error
+from truemix.validation import LARGEST_SUM_ERROR, RANGES, check_number, parameter_error
 
 __all__ = [
     "absolute_error",
@@ -199,7 +199,9 @@ def winkler_score(true: npt.ArrayLike, interval: npt.ArrayLike, level: float = 0
     """
     p, lower, upper = _mix_and_interval(true, interval)
     missed = np.maximum(lower - p, 0.0) + np.maximum(p - upper, 0.0)
-    return _per_bag((upper - lower + 2.0 / (1.0 - _level(level)) * missed).mean(axis=-1))
+    return _per_bag(
+        (upper - lower + 2.0 / (1.0 - check_number(level, "level")) * missed).mean(axis=-1)
+    )
 
 
 def hard_coverage(true: npt.ArrayLike, interval: npt.ArrayLike) -> FloatArray:
@@ -275,7 +277,7 @@ def coverage_gap(covered: npt.ArrayLike, level: float = 0.95) -> FloatArray:
             f"covered must hold coverages between 0 and 1, at least one, but {found}. Pass what "
             "hard_coverage or soft_coverage returned, not percentages."
         )
-    return _per_bag(np.abs(np.atleast_1d(shares).mean(axis=-1) - _level(level)))
+    return _per_bag(np.abs(np.atleast_1d(shares).mean(axis=-1) - check_number(level, "level")))
 
 
 def amplitude(interval: npt.ArrayLike) -> FloatArray:
@@ -356,10 +358,10 @@ def _place(place: Any) -> str:
 def _floats(values: npt.ArrayLike, name: str) -> FloatArray:
     try:
         array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
-            f"{name} cannot be read as numbers ({error}); expected an array of numbers. Check that "
-            "all rows have the same length and hold no text."
+            f"{name} cannot be read as numbers ({str(error)[:200]}); expected an array of numbers. "
+            "Check that all rows have the same length and hold no text."
         ) from None
     if not np.isfinite(array).all():
         place = np.argwhere(~np.isfinite(array))[0]
@@ -419,8 +421,9 @@ def _two_mixes(
 
 def _smooth(p: FloatArray, q: FloatArray, eps: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
     amount = _floats(eps, "eps")
-    if (amount < 0).any():
-        raise parameter_error("eps", "0 or a positive number", eps)
+    wrong = [value for value in amount.ravel().tolist() if value not in RANGES["eps"]]
+    if wrong:
+        raise parameter_error("eps", f"a number {RANGES['eps']}", wrong[0])
     try:
         np.broadcast_shapes(amount.shape, np.broadcast_shapes(p.shape, q.shape)[:-1])
     except ValueError:
@@ -428,12 +431,6 @@ def _smooth(p: FloatArray, q: FloatArray, eps: npt.ArrayLike) -> tuple[FloatArra
     amount = amount[..., None]
     total = 1.0 + amount * p.shape[-1]
     return (p + amount) / total, (q + amount) / total
-
-
-def _level(level: float) -> float:
-    if not isinstance(level, float | np.floating) or not 0.0 < level < 1.0:
-        raise parameter_error("level", "a number between 0 and 1, such as 0.95", level)
-    return float(level)
 
 
 def _bounds(interval: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:

@@ -19,19 +19,24 @@ from __future__ import annotations
 
 import itertools
 import math
+import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
 from truemix.validation import (
+    RANGES,
+    Range,
     check_classes,
     check_integer,
     check_labels,
+    check_number,
+    is_number,
     parameter_error,
     shown_list,
 )
@@ -133,13 +138,13 @@ class Protocol(ABC):
     replace: bool
 
     def __post_init__(self) -> None:
-        check_integer(self.bag_size, "bag_size", minimum=1)
+        check_integer(self.bag_size, "bag_size")
         if not isinstance(self.replace, bool):
             raise parameter_error("replace", "True or False", self.replace)
         if self.random_state is None:
             # Kept, so that this very stream can be read twice and is shown in the repr.
             object.__setattr__(self, "random_state", np.random.SeedSequence().entropy)
-        check_integer(self.random_state, "random_state", minimum=0)
+        check_integer(self.random_state, "random_state")
 
     @abstractmethod
     def number_of_bags(self, n_classes: int) -> int:
@@ -182,8 +187,8 @@ class Protocol(ABC):
         """
         pool = _Pool(y, classes)
         count = self.number_of_bags(len(pool.classes))
-        if check_integer(number, "number", minimum=0) >= count:
-            raise parameter_error("number", f"below the number of bags, {count}", number)
+        if not isinstance(number, numbers.Integral) or number not in Range(0, count - 1):
+            raise parameter_error("number", f"a whole number below that of bags, {count}", number)
         return self._draw(pool, self._setup(len(pool.classes)), number)
 
     def _seed(self, *key: int) -> np.random.Generator:
@@ -233,18 +238,17 @@ class DirichletBags(Protocol):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_integer(self.n_bags, "n_bags", minimum=1)
-        expected = "a positive number, or one for each class"
-        try:
-            alpha = np.asarray(self.alpha, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise parameter_error("alpha", expected, self.alpha) from None
-        usable = alpha.ndim <= 1 and alpha.size > 0 and np.isfinite(alpha).all()
-        if not usable or (alpha <= 0).any() or isinstance(self.alpha, bool | str):
+        check_integer(self.n_bags, "n_bags")
+        if is_number(self.alpha):
+            check_number(self.alpha, "alpha")
+            return
+        listed = isinstance(self.alpha, Sequence) and not isinstance(self.alpha, str | bytes)
+        if not (listed or (isinstance(self.alpha, np.ndarray) and self.alpha.ndim == 1)):
+            expected = f"a positive number ({RANGES['alpha']}), or one for each class"
             raise parameter_error("alpha", expected, self.alpha)
-        if alpha.ndim:
-            # A tuple keeps the recipe comparable and hashable.
-            object.__setattr__(self, "alpha", tuple(alpha.tolist()))
+        # A tuple keeps the recipe comparable and hashable.
+        alpha = tuple(check_number(number, "alpha") for number in cast(Sequence[float], self.alpha))
+        object.__setattr__(self, "alpha", alpha)
 
     def number_of_bags(self, n_classes: int) -> int:
         """Return how many bags there are, whatever the number of classes."""
@@ -295,7 +299,7 @@ class NaturalBags(Protocol):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_integer(self.n_bags, "n_bags", minimum=1)
+        check_integer(self.n_bags, "n_bags")
 
     def number_of_bags(self, n_classes: int) -> int:
         """Return how many bags there are, whatever the number of classes."""
@@ -352,9 +356,9 @@ class GridBags(Protocol):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_integer(self.n_points, "n_points", minimum=2)
-        check_integer(self.repeats, "repeats", minimum=1)
-        check_integer(self.most, "most", minimum=1)
+        check_integer(self.n_points, "n_points")
+        check_integer(self.repeats, "repeats")
+        check_integer(self.most, "most")
 
     def _grid_size(self, n_classes: int) -> int:
         return math.comb(self.n_points + n_classes - 2, n_classes - 1)

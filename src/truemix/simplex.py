@@ -18,14 +18,25 @@ import numpy.typing as npt
 
 from truemix._typing import FloatArray, Seed
 from truemix.exceptions import InputError
-from truemix.validation import check_integer, check_shrinkage
+from truemix.validation import check_integer, check_number, check_seed_number
 
 FLOOR = float(np.finfo(np.float64).tiny)
+# What one call of `sample_uniform` may draw: eight gigabytes.
+MAX_NUMBERS = 10**9
+
+
+def _numbers(values: npt.ArrayLike, name: str) -> FloatArray:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"{name} cannot be read as numbers ({str(error)[:200]}); expected an array of numbers."
+        ) from None
 
 
 def _as_compositions(values: npt.ArrayLike, name: str) -> FloatArray:
     """Return ``values`` as float64 after checking that each row can be closed to a composition."""
-    array = np.asarray(values, dtype=np.float64)
+    array = _numbers(values, name)
     if array.ndim == 0 or array.shape[-1] == 0:
         raise InputError(
             f"{name} has shape {array.shape}; expected one composition (K,) or a stack (..., K)."
@@ -48,7 +59,7 @@ def _as_compositions(values: npt.ArrayLike, name: str) -> FloatArray:
 
 
 def _as_coordinates(values: npt.ArrayLike) -> FloatArray:
-    array = np.asarray(values, dtype=np.float64)
+    array = _numbers(values, "Z")
     if array.ndim == 0 or array.shape[-1] == 0:
         raise InputError(f"Z has shape {array.shape}; expected coordinates along the last axis.")
     if not np.isfinite(array).all():
@@ -99,7 +110,7 @@ def shrink(P: npt.ArrayLike, lam: float) -> FloatArray:
     >>> shrink([1.0, 0.0], 0.5)
     array([0.75, 0.25])
     """
-    lam = check_shrinkage(lam, "lam")
+    lam = check_number(lam, "lam", kind="shrinkage")
     array = _as_compositions(P, "P")
     return np.asarray((1.0 - lam) * array + lam / array.shape[-1])
 
@@ -137,7 +148,7 @@ def clr_shrunk(P: npt.ArrayLike, lam: float) -> FloatArray:
     >>> clr_shrunk([0.5, 0.25, 0.25], 0.999).round(8)
     array([ 0.00049994, -0.00024997, -0.00024997])
     """
-    lam = check_shrinkage(lam, "lam")
+    lam = check_number(lam, "lam", kind="shrinkage")
     if lam == 0.0:
         return clr(P)
     array = _as_compositions(P, "P")
@@ -184,7 +195,7 @@ def ilr_basis(n_parts: int) -> FloatArray:
     array([[ 0.7071],
            [-0.7071]])
     """
-    n_parts = check_integer(n_parts, "n_parts", minimum=2)
+    n_parts = check_integer(n_parts, "n_parts")
     basis = np.zeros((n_parts, n_parts - 1))
     for j in range(1, n_parts):
         basis[:j, j - 1] = 1.0
@@ -256,7 +267,14 @@ def sample_uniform(n_samples: int, n_classes: int, random_state: Seed = None) ->
     >>> sample_uniform(2, 3, random_state=0).shape
     (2, 3)
     """
-    n_samples = check_integer(n_samples, "n_samples", minimum=0)
-    n_classes = check_integer(n_classes, "n_classes", minimum=1)
+    n_samples = check_integer(n_samples, "n_samples")
+    n_classes = check_integer(n_classes, "n_classes")
+    if n_samples * n_classes > MAX_NUMBERS:
+        raise InputError(
+            f"{n_samples} compositions of {n_classes} parts are more than {MAX_NUMBERS:g} numbers; "
+            "draw them in several calls."
+        )
+    if not isinstance(random_state, np.random.Generator) and random_state is not None:
+        random_state = check_seed_number(random_state)
     draws = np.random.default_rng(random_state).standard_exponential((n_samples, n_classes))
     return np.asarray(draws / draws.sum(axis=-1, keepdims=True))

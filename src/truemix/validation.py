@@ -9,7 +9,7 @@ from __future__ import annotations
 import numbers
 import warnings
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,21 +26,136 @@ ROUNDING = float(np.finfo(np.float64).eps)
 # --- parameters -------------------------------------------------------------------------------
 
 
+# How close to 0 and 1 a number that must lie between them may be.
+CLOSE = 1e-9
+
+
+class Range(NamedTuple):
+    """The numbers that a parameter may be, both ends included."""
+
+    low: float
+    high: float
+    remedy: str = ""
+
+    def __contains__(self, value: object) -> bool:
+        return is_number(value) and self.low <= cast(float, value) <= self.high
+
+    def __str__(self) -> str:
+        if self == (CLOSE, 1 - CLOSE, self.remedy):
+            return f"between 0 and 1, both excluded (by {_bound(CLOSE)})"
+        return f"between {_bound(self.low)} and {_bound(self.high)}"
+
+
+def _bound(value: float) -> str:
+    if value == 2**128:
+        return "2**128"
+    if 0.999 < value < 1:
+        return f"1 - {_bound(1 - value)}"
+    text = f"{value:,.0f}" if 1e3 <= value < 1e8 else f"{value:.3g}"
+    return text.replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
+
+
+# What every public number may be: the one table that says so, for quantifiers, selection,
+# protocols, checks and the command line alike. Beyond these ends an answer would mean nothing, take
+# forever or leave double precision.
+RANGES = {
+    "temperature": Range(1e-3, 1e9),
+    # A Dirichlet of smaller parameters has no mass that doubles can hold.
+    "prior": Range(1e-6, 1e12, "1 is uniform over all mixes, smaller ones favour few classes."),
+    "alpha": Range(1e-6, 1e12),
+    "bandwidth": Range(1e-6, 1e6),
+    "shrinkage": Range(0, 1 - CLOSE, "At 1 every item would be moved onto the same point."),
+    "level": Range(CLOSE, 1 - CLOSE, "0.95 is usual."),
+    # Of a test: a smaller one asks for more bags than anybody waits for.
+    "significance": Range(1e-4, 0.9),
+    "share": Range(CLOSE, 1 - CLOSE),
+    "eps": Range(0, 1),
+    "tol": Range(1e-15, 1),
+    "max_iter": Range(1, 1e6),
+    "draws": Range(1, 1e6),
+    "warmup": Range(0, 1e6),
+    "random_state": Range(0, 2**128),
+    "cv": Range(2, 1e5),
+    "bag_size": Range(1, 1e7),
+    "n_bags": Range(1, 1e6),
+    "n_points": Range(2, 1001),
+    "repeats": Range(1, 1e6),
+    "most": Range(1, 1e6),
+    "n_jobs": Range(-1000, 1000, "-1 is all cores."),
+    "n_parts": Range(2, 1e4),
+    "n_samples": Range(0, 1e8),
+    "n_classes": Range(1, 1e4),
+}
+# Items that a row of weight w stands for: a weight is a count, and beyond this doubles skip some.
+MAX_WEIGHT = 2.0**53
+MIN_WEIGHT = 1e-9
+
+
 def parameter_error(name: str, expected: str, found: object, remedy: str = "") -> InputError:
     """Build the sentence for a parameter that is wrong."""
-    sentence = f"The {name!r} parameter must be {expected}. Got {found!r} instead."
+    sentence = f"The {name!r} parameter must be {expected}. Got {shown_value(found)} instead."
     return InputError(f"{sentence} {remedy}".rstrip())
 
 
-def _is_number(value: object) -> bool:
+def shown_value(value: object, most: int = 200) -> str:
+    """Return what was given, for a sentence: on one line, and not longer than that can be read."""
+    if isinstance(value, numbers.Integral) and abs(value) >= 10**most:
+        # Python does not even write down numbers of more than 4,300 digits.
+        return f"a number of more than {most} digits"
+    text = " ".join(repr(value).split())
+    text = "".join(
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text
+    )
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def is_number(value: object) -> bool:
+    """Tell whether this is a real number; True and False are none, nor is text."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
 
 
-def check_integer(value: object, name: str, *, minimum: int) -> int:
-    """Return ``value`` as an int of at least ``minimum``."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < minimum:
-        raise parameter_error(name, f"a whole number of at least {minimum}", value)
+def check_number(value: object, name: str, *, kind: str | None = None) -> float:
+    """Return ``value`` as a float in the range of its kind, which is its name if not given."""
+    limits = RANGES[kind or name]
+    if value not in limits:
+        positive = "positive " if 0 < limits.low != CLOSE else ""
+        raise parameter_error(name, f"a {positive}number {limits}", value, limits.remedy)
+    return float(cast(float, value))
+
+
+def check_integer(value: object, name: str, *, kind: str | None = None) -> int:
+    """Return ``value`` as an int in the range of its kind, which is its name if not given."""
+    limits = RANGES[kind or name]
+    if not isinstance(value, numbers.Integral) or value not in limits:
+        raise parameter_error(name, f"a whole number {limits}", value, limits.remedy)
     return int(value)
+
+
+def check_seed_number(value: object) -> int:
+    """Return a seed that is given as a number."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        raise parameter_error("random_state", "None, an integer or a Generator", value)
+    return check_integer(value, "random_state")
+
+
+def check_prior(prior: Any, n_classes: int) -> FloatArray:
+    """Return one parameter of a Dirichlet prior for each class, from one for all or one each."""
+    limits = RANGES["prior"]
+    one_each = f"a positive number, or one for each of the {n_classes} classes"
+    if is_number(prior):
+        return np.full(n_classes, check_number(prior, "prior"))
+    try:
+        values = as_floats(prior, "prior")
+    except InputError:
+        raise parameter_error("prior", one_each, prior) from None
+    if values.shape == () and not isinstance(prior, bool):
+        return np.full(n_classes, check_number(values.item(), "prior"))
+    if values.shape != (n_classes,):
+        raise parameter_error("prior", one_each, prior)
+    wrong = [value for value in values.tolist() if value not in limits]
+    if wrong:
+        raise parameter_error("prior", f"{one_each} ({limits})", wrong[0], limits.remedy)
+    return values
 
 
 def check_choice(value: object, name: str, choices: Collection[str]) -> str:
@@ -55,41 +170,30 @@ def check_cv(value: object) -> None:
     """Refuse what is neither a number of folds nor a splitter."""
     if callable(getattr(value, "get_n_splits", None)):
         return
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 2:
-        raise parameter_error(
-            "cv", "a whole number of folds of at least 2, or a scikit-learn splitter", value
+    if not isinstance(value, numbers.Integral) or value not in RANGES["cv"]:
+        expected = f"a whole number of folds {RANGES['cv']}, or a scikit-learn splitter"
+        raise parameter_error("cv", expected, value)
+
+
+def check_counts(weights: npt.ArrayLike, length: int, name: str = "weights") -> FloatArray:
+    """Return one weight per row, as the number of items that the row stands for."""
+    array = check_weights(weights, length, name)
+    bad = np.flatnonzero((array > 0) & ~((array >= MIN_WEIGHT) & (array <= MAX_WEIGHT)))
+    if bad.size:
+        raise InputError(
+            f"{name}[{bad[0]}] is {array[bad[0]]:g}; it is how many items the row stands for, and "
+            f"must be 0 or between {MIN_WEIGHT:g} and 2**53."
         )
-
-
-def check_shrinkage(value: object, name: str = "shrinkage") -> float:
-    """Return ``value`` as a float in [0, 1)."""
-    if not _is_number(value) or not 0 <= cast(float, value) < 1:
-        raise parameter_error(
-            name,
-            "a number of at least 0 and below 1",
-            value,
-            "At 1 every item would be moved onto the same point.",
+    if array.sum() > MAX_WEIGHT:
+        raise InputError(
+            f"The sum of {name} is {array.sum():g}; rows may stand for up to 2**53 items together."
         )
-    return float(cast(float, value))
-
-
-def check_positive(value: object, name: str) -> float:
-    """Return ``value`` as a positive, finite float."""
-    if not _is_number(value) or not 0 < cast(float, value) < np.inf:
-        raise parameter_error(name, "a positive number", value)
-    return float(cast(float, value))
-
-
-def check_bandwidth(value: object, name: str = "bandwidth") -> float:
-    """Return ``value`` as a positive float whose square neither vanishes nor overflows."""
-    if not _is_number(value) or not 1e-100 < cast(float, value) < 1e100:
-        raise parameter_error(name, "a positive number (between 1e-100 and 1e100)", value)
-    return float(cast(float, value))
+    return array
 
 
 def check_weights(weights: npt.ArrayLike, length: int, name: str = "weights") -> FloatArray:
-    """Return one finite, non-negative weight per row, not all of them zero."""
-    array = _as_floats(weights, name)
+    """Return one finite, non-negative weight per row, not all of them zero; any scale."""
+    array = as_floats(weights, name)
     if array.shape != (length,):
         raise InputError(
             f"{name} has shape {array.shape}; expected one weight for each of the {length} rows."
@@ -107,7 +211,8 @@ def check_weights(weights: npt.ArrayLike, length: int, name: str = "weights") ->
 # --- tables of numbers ------------------------------------------------------------------------
 
 
-def _as_floats(values: Any, name: str) -> FloatArray:
+def as_floats(values: Any, name: str) -> FloatArray:
+    """Return an array of numbers as float64, of any shape; text is none."""
     if hasattr(values, "toarray") and hasattr(values, "nnz"):
         raise InputError(
             f"{name} is a sparse matrix, but posteriors are dense; pass {name}.toarray(), or give "
@@ -123,16 +228,17 @@ def _as_floats(values: Any, name: str) -> FloatArray:
         if array.dtype.kind == "c":
             raise TypeError("complex numbers")
         return np.asarray(array, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
-            f"{name} cannot be read as a table of numbers ({error}); expected one row per item and "
-            "one number per class. Check that each row has the same length and holds no text."
+            f"{name} cannot be read as a table of numbers ({str(error)[:200]}); expected one row "
+            "per item and one number per class. Check that each row has the same length and holds "
+            "no text."
         ) from None
 
 
 def check_matrix(values: Any, name: str) -> FloatArray:
     """Return a finite, non-empty 2-D float64 array."""
-    array = _as_floats(values, name)
+    array = as_floats(values, name)
     if array.ndim != 2:
         hint = f" For a single item pass [{name}]." if array.ndim == 1 else ""
         raise InputError(
@@ -258,7 +364,7 @@ def _one_kind(array: AnyArray, name: str) -> AnyArray:
         return np.asarray(items, dtype=np.str_)
     if all(isinstance(item, bool | np.bool_) for item in items):
         return np.asarray(items, dtype=np.bool_)
-    if all(_is_number(item) for item in items):
+    if all(is_number(item) for item in items):
         return np.asarray(items)
     kinds = sorted({type(item).__name__ for item in items})
     raise InputError(

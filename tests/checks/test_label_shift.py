@@ -414,7 +414,10 @@ def test_wrong_input_gets_one_sentence(few_bags):
         label_shift("KDEy", target)
     with pytest.raises(NotFittedError, match="This KDEy is not fitted yet; call fit"):
         label_shift(KDEy(), target)
-    with pytest.raises(InputError, match="The 'level' parameter must be a number between 0 and 1"):
+    with pytest.raises(
+        InputError,
+        match=r"The 'level' parameter must be a positive number between 0\.0001 and 0\.9",
+    ):
         label_shift(fitted(), target, level=5)
     with pytest.raises(InputError, match="The 'random_state' parameter must be"):
         label_shift(fitted(), target, random_state="now")

@@ -212,7 +212,7 @@ def test_a_classifier_is_cross_fitted_for_the_check(tmp_path, capsys):
 
 def test_wrong_options_are_one_sentence(good, capsys):
     assert fails(capsys, "check", *good, "--label", "label", "--significance", "2") == (
-        "The 'significance' parameter must be a number between 0 and 1, both excluded. Got 2.0 "
+        "The 'significance' parameter must be a positive number between 0.0001 and 0.9. Got 2.0 "
         "instead."
     )
     sentence = fails(capsys, "estimate", *good, "--label", "label", "--method", "emq", "--unknown")

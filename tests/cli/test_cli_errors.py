@@ -266,7 +266,10 @@ def test_groups(estimate, tmp_path):
         ),
         (["--level", "95"], "The 'level' parameter must be a number between 0 and 1"),
         (["--seed", "-1"], "The option --seed is -1; expected a whole number from 0 on."),
-        (["--temperature", "0"], "The 'temperature' parameter must be a positive number."),
+        (
+            ["--temperature", "0"],
+            "The 'temperature' parameter must be a positive number between 0.001 and 1e9.",
+        ),
         (["--kernel", "box"], "The 'kernel' parameter must be one of 'aitchison', 'ilr'"),
         (["--bandwidth", "wide"], "The 'bandwidth' parameter must be a positive number"),
         (["--estimand", "all"], "The 'estimand' parameter must be one of 'batch'"),
@@ -274,7 +277,7 @@ def test_groups(estimate, tmp_path):
             ["--prior", "mapls"],
             "The adaptive prior mapls belongs to the method bayesian-emq, not to bayesian-kdey",
         ),
-        (["--prior", "-1"], "The option --prior is '-1'; expected a positive number for all"),
+        (["--prior", "-1"], "The option --prior is '-1'; expected a positive number"),
         (["--prior", "ham=much"], "The option --prior is 'ham=much'; expected a positive number"),
         (
             ["--prior", "egg=1,ham=1,bacon=1"],

@@ -15,7 +15,7 @@ from itertools import islice
 from hostile.attempts import ANSWERED, REFUSED, Attempt, Outcome, outcomes
 
 # Modules with a function ``attempts(seed) -> Iterator[Attempt]``.
-KINDS = ("saved_files", "bench_files")
+KINDS = ("loops", "numbers", "saved_files", "bench_files")
 
 
 def listed(kind: str, seed: int, every: int) -> Iterator[Attempt]:

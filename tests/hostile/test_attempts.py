@@ -12,7 +12,7 @@ from hostile.attempts import ANSWERED, REFUSED, Attempt, check_sentence, outcome
 from truemix.exceptions import InputError
 
 # Each so-many-th attempt of a kind: seconds.
-EVERY = {"saved_files": 97, "bench_files": 10}
+EVERY = {"loops": 20, "numbers": 100, "saved_files": 97, "bench_files": 10}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -377,10 +377,10 @@ def changed(row, column, value):
         (GOOD, {"start": [1, 1, 1]}, r"start has shape \(3,\); .* \(2,\)"),
         (GOOD, {"start": [-1, 2]}, "start is -1.0 at position 0;"),
         (GOOD, {"start": [0, 0]}, "start is 0 everywhere;"),
-        (GOOD, {"tol": 0.0}, "tol is 0.0; it must be a positive number"),
-        (GOOD, {"tol": np.nan}, "tol is nan; it must be a positive number"),
-        (GOOD, {"max_iter": 0}, "max_iter is 0; it must be a whole number of at least 1"),
-        (GOOD, {"max_iter": 2.5}, "max_iter is 2.5; it must be a whole number of at least 1"),
+        (GOOD, {"tol": 0.0}, "The 'tol' parameter must be a positive number between 1e-15 and 1"),
+        (GOOD, {"tol": np.nan}, "The 'tol' parameter .* Got nan"),
+        (GOOD, {"max_iter": 0}, "The 'max_iter' parameter must be a whole number between 1 and"),
+        (GOOD, {"max_iter": 2.5}, "The 'max_iter' parameter must be a whole .* Got 2.5"),
     ],
 )
 def test_wrong_input_is_named_in_one_sentence(ll, options, sentence):

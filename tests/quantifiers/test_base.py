@@ -327,7 +327,7 @@ def test_an_unfitted_quantifier_says_so(quantifier, target):
         (KDEy(bandwidth=True), "Got True instead"),
         (KDEy(bandwidth=[0.1, 0.2]), r"Got \[0.1, 0.2\] instead"),
         (KDEy(bandwidth="wide"), "Got 'wide' instead"),
-        (KDEy(shrinkage=1), "'shrinkage' parameter must be a number of at least 0 and below 1"),
+        (KDEy(shrinkage=1), "'shrinkage' parameter must be a number between 0 and 1 - 1e-9"),
         (KDEy(shrinkage=float("nan")), "Got nan instead"),
         (KDEy(kernel="epanechnikov"), "'kernel' parameter must be one of 'aitchison', 'ilr'"),
         (KDEy(kernel=None), "Got None instead"),

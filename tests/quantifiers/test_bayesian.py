@@ -248,7 +248,7 @@ def test_the_bootstrap_reaches_the_parameters_inside(reference):
         (BayesianKDEy(random_state=-1), "'random_state' parameter"),
         (BayesianKDEy(random_state="x"), "'random_state' parameter must be None, an integer"),
         (BayesianKDEy(temperature=0), "'temperature' parameter must be a positive number"),
-        (BayesianKDEy(draws=0), "'draws' parameter must be a whole number of at least 1"),
+        (BayesianKDEy(draws=0), "'draws' parameter must be a whole number between 1 and 1,000,000"),
         (BayesianKDEy(warmup=-1), "'warmup' parameter"),
         (BayesianKDEy(sampler="hmc"), "'sampler' parameter must be one of"),
         (BayesianKDEy(sampler="gibbs", temperature=2.0), "sampler='gibbs' draws at temperature 1"),

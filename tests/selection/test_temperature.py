@@ -111,9 +111,9 @@ def test_without_a_seed_the_copy_has_none_either():
         (Bootstrap(CC()), {}, "must be a Bayesian quantifier .* Others have no temperature"),
         (3, {}, "'quantifier' parameter must be a truemix quantifier"),
         (BayesianACC(), {"grid": []}, "The grid is empty; expected at least one temperature"),
-        (BayesianACC(), {"grid": [1, 0]}, "'grid' parameter must be a sequence of positive"),
+        (BayesianACC(), {"grid": [1, 0]}, r"'grid\[1\]' parameter must be a positive number"),
         (BayesianACC(), {"grid": 3}, "'grid' parameter must be a sequence of positive"),
-        (BayesianACC(), {"grid": ["hot"]}, "'grid' parameter must be a sequence of positive"),
+        (BayesianACC(), {"grid": ["hot"]}, r"'grid\[0\]' parameter must be a positive"),
         (BayesianACC(), {"level": 95}, "'level' parameter must be a number between 0 and 1"),
         (BayesianACC(), {"validation": 2}, "'validation' parameter must be a number between"),
         (

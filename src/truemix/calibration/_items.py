@@ -51,6 +51,8 @@ class Items:
         if given is None:
             return np.full(self.code.size, 1.0 / self.code.size)
         weight = check_weights(given, self.code.size, name)
+        # The maximum first: the sum of finite numbers need not be finite.
+        weight = weight / weight.max()
         mass = np.bincount(self.code, weight)
         if (mass == 0).any():
             raise InputError(

@@ -16,11 +16,11 @@ from truemix.checks._statistics import Items, Judge, fitted_mix
 from truemix.checks._targets import Target, stream, targets_of
 from truemix.checks._training_rows import training_rows
 from truemix.checks.shift_check import FDR, ShiftCheck
-from truemix.estimates.intervals import check_level
 from truemix.inference import maximize_mixture
 from truemix.quantifiers.base import Quantifier
 from truemix.quantifiers.sampling import resolved_seed
 from truemix.tables import groups_of
+from truemix.validation import check_number
 
 
 def label_shift(
@@ -124,7 +124,8 @@ def check_scored(
     random_state: Seed = None,
 ) -> list[ShiftCheck]:
     """Check each bag of items that have been scored, adjusted for how many bags there are."""
-    level, seed = check_level(level), resolved_seed(random_state)
+    level = check_number(level, "level", kind="significance")
+    seed = resolved_seed(random_state)
     references = references_of(check_can_be_checked(quantifier), stream(seed, 0), len(bags))
     targets = targets_of(references, scored, bags, seed)
     with one_blas_thread():

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truemix.exceptions import InputError
+from truemix.validation import RANGES, shown_value
 
 if TYPE_CHECKING:
     from truemix.experiments.bench import Plan
@@ -47,8 +48,12 @@ def numbers(values: Sequence[str] | None) -> list[float]:
 
 def checked_jobs(jobs: int, scheduler: str | None) -> int:
     """Return the number of processes, if it makes sense."""
-    if jobs < 1:
-        raise InputError(f"The option --jobs is {jobs}; expected a whole number of at least 1.")
+    most = int(RANGES["n_jobs"].high)
+    if not 1 <= jobs <= most:
+        raise InputError(
+            f"The option --jobs is {shown_value(jobs)}; expected a whole number between 1 and "
+            f"{most:,}."
+        )
     if scheduler is not None and jobs > 1:
         raise InputError(
             "The options --jobs and --scheduler exclude each other: the cluster decides how much "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from truemix._typing import AnyArray
 from truemix.cli._options import DEFAULT_METHOD, METHODS, POINT_METHODS
 from truemix.exceptions import InputError
-from truemix.validation import shown_list
+from truemix.validation import RANGES, shown_list, shown_value
 
 if TYPE_CHECKING:
     from truemix.quantifiers import Quantifier
@@ -232,9 +232,9 @@ def _check_prior(texts: tuple[str, ...], name: str) -> None:
 
 def _prior_number(value: str, text: str) -> float:
     number = value_of(value)
-    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 < number < 1e300:
+    if number not in RANGES["prior"]:
         raise InputError(
-            f"The option --prior is {text!r}; expected a positive number for all classes, or "
-            "CLASS=NUMBER for each of them."
+            f"The option --prior is {shown_value(text)}; expected a positive number "
+            f"({RANGES['prior']}) for all classes, or CLASS=NUMBER for each of them."
         )
     return float(number)

@@ -86,13 +86,13 @@ def check(
     from truemix.cli._output import A_DIAGNOSTIC_FAILED, as_csv, check_outputs, chosen_format, write
     from truemix.cli._progress import Progress
     from truemix.cli._work import Inputs, prepare
-    from truemix.estimates.intervals import check_level
+    from truemix.validation import check_number
 
     said = MethodOptions(kernel=kernel, bandwidth=bandwidth, shrinkage=shrinkage, seed=seed)
     check_outputs({"--out": out, "--items": items}, [reference, target])
     say = Progress(quiet=quiet, timings=timings)
     with say.heeding_warnings():
-        check_level(significance, "significance")
+        check_number(significance, "significance")
         prepared = prepare(Inputs(reference, target, label, by, classifier), said, say)
         with say.step("check"), prepared.scoring():
             checks = _checks(prepared, significance, said.random_state)

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truemix._typing import FloatArray
+from truemix._typing import FloatArray, IntArray
 from truemix.densities._tiles import KERNELS
 from truemix.exceptions import InputError
 from truemix.validation import (
-    check_bandwidth,
+    as_floats,
     check_choice,
     check_labels,
     check_matrix,
+    check_number,
     check_posteriors,
     check_same_length,
-    check_shrinkage,
     check_weights,
     encode_labels,
 )
@@ -99,25 +99,33 @@ def kde_log_likelihood(
         encode_labels(y, classes, "labels"),
         kernel=kernel,
         bandwidths=check_bandwidths(bandwidth),
-        shrinkage=check_shrinkage(shrinkage),
+        shrinkage=check_number(shrinkage, "shrinkage"),
     )
     single_bandwidth = np.ndim(bandwidth) == 0
-    if weights is None or np.ndim(weights) == 1:
+    weights = None if weights is None else as_floats(weights, "weights")
+    if weights is None or weights.ndim == 1:
         row = None if weights is None else check_weights(weights, len(P))
-        result = density.log_likelihood(Q, row)
+        result = density.log_likelihood(Q, None if row is None else _scaled(row, density.codes))
     else:
         table = check_matrix(weights, "weights")
-        for b, weighting in enumerate(table):
-            check_weights(weighting, len(P), f"weights[{b}]")
-        result = density.log_likelihoods(Q, table)
+        rows = [check_weights(each, len(P), f"weights[{b}]") for b, each in enumerate(table)]
+        result = density.log_likelihoods(Q, np.array([_scaled(row, density.codes) for row in rows]))
     return result[0] if single_bandwidth else result
+
+
+def _scaled(weights: FloatArray, codes: IntArray) -> FloatArray:
+    """Return weights with maximum 1 in each class: sums of huge ones would not be finite."""
+    largest = np.zeros(codes.max() + 1)
+    np.maximum.at(largest, codes, weights)
+    return np.asarray(weights / np.where(largest > 0, largest, 1.0)[codes])
 
 
 def check_bandwidths(bandwidth: Any) -> FloatArray:
     """Return one or several positive bandwidths as a 1-D array."""
-    if np.ndim(bandwidth) == 0:
-        return np.array([check_bandwidth(bandwidth)])
-    values = [check_bandwidth(h, f"bandwidth[{i}]") for i, h in enumerate(bandwidth)]
+    listed = isinstance(bandwidth, Sequence) and not isinstance(bandwidth, str | bytes)
+    if not (listed or (isinstance(bandwidth, np.ndarray) and bandwidth.ndim > 0)):
+        return np.array([check_number(bandwidth, "bandwidth")])
+    values = [check_number(h, f"bandwidth[{i}]", kind="bandwidth") for i, h in enumerate(bandwidth)]
     if not values:
         raise InputError("The 'bandwidth' parameter is empty; expected at least one number.")
     return np.array(values)

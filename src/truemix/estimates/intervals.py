@@ -9,12 +9,11 @@ probability of at least ``level``; with ties the probability is higher, never lo
 from __future__ import annotations
 
 import math
-import numbers
 
 import numpy as np
 
 from truemix._typing import FloatArray
-from truemix.validation import check_choice, parameter_error
+from truemix.validation import check_choice, check_number
 
 KINDS = ("equal-tailed", "hdi")
 SHARES = (0.0, 1.0)
@@ -24,10 +23,8 @@ _SLACK = 1e-9
 
 
 def check_level(level: object, name: str = "level") -> float:
-    """Return the parameter ``name`` as a float between 0 and 1, both excluded."""
-    if isinstance(level, numbers.Real) and not isinstance(level, bool) and 0 < float(level) < 1:
-        return float(level)
-    raise parameter_error(name, "a number between 0 and 1, both excluded", level)
+    """Return the parameter ``name`` as the level of an interval or a test."""
+    return check_number(level, name, kind="level")
 
 
 def interval_of(

@@ -218,7 +218,7 @@ def _mixes(points: FloatArray, kind: str) -> FloatArray:
 def _check_mixes(p: npt.ArrayLike, K: int) -> FloatArray:
     try:
         mixes = np.asarray(p, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"p is {p!r}; expected the shares of the {K} classes, or one row of them per mix."
         ) from None

@@ -83,9 +83,9 @@ class BenchSettings:
     tol: float = 1e-4
 
     def __post_init__(self) -> None:
-        check_integer(self.n_bags, "bags", minimum=1)
-        check_integer(self.n_validation_bags, "validation bags", minimum=1)
-        check_integer(self.seed, "seed", minimum=0)
+        check_integer(self.n_bags, "bags", kind="n_bags")
+        check_integer(self.n_validation_bags, "validation bags", kind="n_bags")
+        check_integer(self.seed, "seed", kind="random_state")
 
     def quick(self) -> Self:
         """Return settings with fewer values to choose from, for a first look.

@@ -21,12 +21,14 @@ import numpy.typing as npt
 from truemix._compiled import compiled, compiled_vectors
 from truemix._typing import FloatArray
 from truemix.inference._blocks import BLOCK, explain
-from truemix.inference._random import State, binomial, log_uniform, uniform
+from truemix.inference._random import State, binomial, log_uniform, uniform, whole_number
 
 # Against which odds at the reference skipping to an item is no cheaper than drawing its class.
 _DOUBT = 0.05
 # A row that counts more often than this times K is split by binomials instead of item by item.
 _HEAVY = 8
+# How an item is drawn: not at all (its class is certain), by skipping to it, or in a block.
+_CERTAIN, _SURE, _DOUBTFUL = 0, 1, 2
 
 Index = npt.NDArray[np.int64]
 
@@ -83,16 +85,29 @@ def _leads(L: FloatArray, x: FloatArray) -> tuple[Index, FloatArray]:
 
 
 @compiled
+def _kind(odds: float) -> int:
+    """Return how an item of these odds is drawn; one whose odds are not a number stays."""
+    if not odds > 0.0:
+        return _CERTAIN
+    return _DOUBTFUL if odds > _DOUBT else _SURE
+
+
+@compiled
+def _is_heavy(odds: float, weight: float, K: int) -> bool:
+    return _kind(odds) != _CERTAIN and weight >= _HEAVY * K
+
+
+@compiled
 def _sizes(w: FloatArray, lead: Index, odds: FloatArray, K: int) -> tuple[int, int, Index]:
     """Count doubtful items and heavy rows; return also where the sure items of a class start."""
     n_doubtful, n_heavy, start = 0, 0, np.zeros(K + 1, np.int64)
     for i in range(len(w)):
-        copies = _copies(w[i], K)
-        if odds[i] > 0.0 and w[i] >= _HEAVY * K:
+        copies, kind = _copies(w[i], K), _kind(odds[i])
+        if _is_heavy(odds[i], w[i], K):
             n_heavy += 1
-        if odds[i] > _DOUBT:
+        if kind == _DOUBTFUL:
             n_doubtful += copies
-        elif odds[i] > 0.0:
+        elif kind == _SURE:
             start[lead[i] + 1] += copies
     for k in range(K):
         start[k + 1] += start[k]
@@ -113,10 +128,10 @@ def _fill(
     weight, fill, n_doubtful, n_heavy = np.zeros(K), start.copy(), 0, 0
     for i in order:
         first, copies, whole = lead[i], _copies(w[i], K), np.floor(w[i])
-        if odds[i] == 0.0:
+        if _kind(odds[i]) == _CERTAIN:
             weight[first] += w[i]
             continue
-        if w[i] >= _HEAVY * K:
+        if _is_heavy(odds[i], w[i], K):
             heavy_copies[n_heavy] = whole
             for k in range(K):
                 heavy[n_heavy, k] = L[i, k]
@@ -124,7 +139,7 @@ def _fill(
         for copy in range(copies):
             # The last copy stands for what a weight exceeds a whole number by.
             counts_for = w[i] - whole if w[i] > whole and copy == copies - 1 else 1.0
-            if odds[i] > _DOUBT:
+            if _kind(odds[i]) == _DOUBTFUL:
                 b, j = n_doubtful // BLOCK, n_doubtful % BLOCK
                 weights[b, j] = counts_for
                 for k in range(K):
@@ -145,7 +160,7 @@ def _copies(weight: float, K: int) -> int:
     """Return how many items a row is, besides the copies that are split by binomials."""
     if weight >= _HEAVY * K:
         return int(weight > np.floor(weight))
-    return int(np.ceil(weight))
+    return whole_number(np.ceil(weight))
 
 
 @compiled
@@ -208,7 +223,8 @@ def _allocate_sure(
             bound = _leaves(odds[at] * factor)
             if bound < 1.0:
                 ahead = log_uniform(s) / np.log1p(-bound)
-                if not ahead < end - at:
+                # Written so that what is not a number ends the search as well.
+                if not 0.0 <= ahead < end - at:
                     break
                 at += np.int64(ahead)
             v = uniform(s) * bound
@@ -256,7 +272,7 @@ def _split(
     row: FloatArray, pi: FloatArray, copies: float, s: State, chance: FloatArray, counts: FloatArray
 ) -> None:
     """Distribute ``copies`` items of one row over the classes, by conditional binomials."""
-    left, following = int(copies), 0.0
+    left, following = whole_number(copies), 0.0
     for k in range(len(pi) - 1, -1, -1):
         following += pi[k] * row[k]
         # 1 for the last class that is possible: it takes what is left.

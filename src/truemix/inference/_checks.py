@@ -7,15 +7,17 @@ import numpy.typing as npt
 
 from truemix._typing import FloatArray
 from truemix.exceptions import InputError
+from truemix.validation import check_integer, check_number
 
 # A row of smaller relative weight asks for shares that double precision cannot hold.
 LEAST_WEIGHT = 1e-280
 
 
-def _as_floats(values: npt.ArrayLike, name: str) -> FloatArray:
+def as_floats(values: npt.ArrayLike, name: str) -> FloatArray:
+    """Return numbers as float64."""
     try:
         return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"{name} does not hold numbers only; it must be an array of real numbers: "
             "convert or drop what is not a number."
@@ -24,7 +26,7 @@ def _as_floats(values: npt.ArrayLike, name: str) -> FloatArray:
 
 def check_matrix(log_likelihood: npt.ArrayLike) -> FloatArray:
     """Return a matrix with at least one row and one column, of numbers."""
-    values = _as_floats(log_likelihood, "log_likelihood")
+    values = as_floats(log_likelihood, "log_likelihood")
     if values.ndim != 2:
         raise InputError(
             f"log_likelihood has shape {values.shape}; it must have two dimensions, one row per "
@@ -78,7 +80,7 @@ def check_start(start: npt.ArrayLike | None, K: int) -> FloatArray:
 
 def _shares(values: npt.ArrayLike, name: str, length: int, axis: str, one: str) -> FloatArray:
     """Return non-negative numbers, one for each row or column of the matrix, scaled to sum 1."""
-    array = _as_floats(values, name)
+    array = as_floats(values, name)
     if array.shape != (length,):
         raise InputError(
             f"{name} has shape {array.shape}; it must have one entry for each of the {length} "
@@ -105,14 +107,16 @@ def _check_nonnegative(values: FloatArray, name: str) -> None:
 
 def check_controls(tol: float, max_iter: int) -> None:
     """Refuse a tolerance or a number of steps that makes no sense."""
-    if not 0 < tol < np.inf:
+    check_number(tol, "tol")
+    check_integer(max_iter, "max_iter")
+
+
+def check_finite(what: str, *arrays: FloatArray) -> None:
+    """Refuse what compiled code could not compute: it returns NaN where numbers were beyond it."""
+    if not all(np.isfinite(array).all() for array in arrays):
         raise InputError(
-            f"tol is {tol}; it must be a positive number: leave it at 1e-8 if in doubt."
-        )
-    if int(max_iter) != max_iter or max_iter < 1:
-        raise InputError(
-            f"max_iter is {max_iter}; it must be a whole number of at least 1: "
-            "leave it at 1000 if in doubt."
+            f"The {what} cannot be computed in double precision: its likelihoods, weights, prior "
+            "and temperature differ by too many orders of magnitude. Bring them closer together."
         )
 
 

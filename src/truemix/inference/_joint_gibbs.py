@@ -15,7 +15,7 @@ import numpy as np
 from truemix._compiled import compiled
 from truemix._typing import FloatArray, IntArray
 from truemix.inference._pair_moves import move_pairs, pair_scratch
-from truemix.inference._random import State, binomial, dirichlet, uniform
+from truemix.inference._random import State, binomial, dirichlet, uniform, whole_number
 
 # Up to so many items per class, it is faster to draw the class of each than to draw counts.
 _FEW_ITEMS = 12
@@ -43,7 +43,7 @@ def joint_sweeps(
     K, C = row_shapes.shape
     whole = np.empty(C, np.int64)
     for c in range(C):
-        whole[c] = np.int64(np.rint(powers[c]))
+        whole[c] = whole_number(powers[c])
     draws, batch = np.empty((kept, K)), np.zeros((kept, K))
     split = np.zeros((K, C), np.int64)
     shape, row_shape = np.empty(K), np.empty(C)

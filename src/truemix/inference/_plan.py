@@ -30,6 +30,8 @@ _FORGET = 10
 # A start anywhere in the simplex is forgotten once the distance is this part of the posterior's
 # width; chains that need more steps for that than this are not worth waiting for.
 _NEAR, _MAX_FORGET = 0.05, 2000
+# No plan can pay for draws that are further apart.
+_MAX_THINNING = 2**32
 
 
 class Settings(NamedTuple):
@@ -190,7 +192,7 @@ def _thinning(correlation: FloatArray, share: FloatArray) -> int:
         return bool(share @ ((1.0 + r) / (1.0 - r)) <= 1.0 / _AIM)
 
     high = 1
-    while not enough(high):
+    while not enough(high) and high < _MAX_THINNING:
         high *= 2
     low = high // 2
     while high - low > 1:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from truemix._compiled import compiled, compiled_vectors
 from truemix._typing import FloatArray
+from truemix.inference._checks import check_finite
 from truemix.inference._sqp import solve_mixture
 from truemix.inference._symmetric import largest_eigenvalue
 
@@ -81,7 +82,9 @@ def make_posterior(
     weights = np.concatenate([w / temperature, prior])
     weights /= weights.sum()
     mode = mode_of(np.concatenate([L, np.eye(K)]), weights, len(L), np.full(K, 1.0 / K))
-    return Posterior(L, w, prior, temperature, mode, moment_of(L, w, mode))
+    moment = moment_of(L, w, mode)
+    check_finite("posterior of the mix", mode, moment)
+    return Posterior(L, w, prior, temperature, mode, moment)
 
 
 @compiled

@@ -16,6 +16,8 @@ State = npt.NDArray[np.uint64]
 
 # Smaller shares are not told apart from zero; what is returned is positive, so logs are finite.
 SMALLEST = 1e-300
+# The most items that a number can stand for: beyond, doubles skip whole numbers.
+MAX_COUNT = 2**53
 # Below this many trials a binomial is counted trial by trial.
 _FEW_TRIALS = 16
 # Where the rightmost of the 256 layers of the normal density ends, and the area of each layer.
@@ -90,7 +92,12 @@ def normal(s: State) -> float:
 
 @compiled
 def gamma(s: State, shape: float) -> float:
-    """Return a gamma number of scale 1, for a shape of at least 1 (Marsaglia and Tsang, 2000)."""
+    """Return a gamma number of scale 1, for a shape of at least 1 (Marsaglia and Tsang, 2000).
+
+    NaN for any other shape: no proposal would ever be accepted.
+    """
+    if not 1.0 <= shape < np.inf:
+        return np.nan
     d = shape - 1.0 / 3.0
     c = 1.0 / np.sqrt(9.0 * d)
     while True:
@@ -120,6 +127,17 @@ def dirichlet(s: State, shape: FloatArray, out: FloatArray) -> None:
         total += out[k]
     for k in range(len(shape)):
         out[k] = max(out[k] / total, SMALLEST)
+
+
+@compiled
+def whole_number(x: float) -> int:
+    """Return ``x`` rounded, as a number of items: 0 for NaN and less, at most ``MAX_COUNT``.
+
+    Turning any other float into an integer would be undefined.
+    """
+    if not x > 0.0:
+        return 0
+    return int(np.rint(min(x, float(MAX_COUNT))))
 
 
 @compiled

@@ -9,6 +9,7 @@ import numpy as np
 from truemix._typing import FloatArray
 from truemix.exceptions import InputError
 from truemix.inference._allocation import Layout, allocate_draws, arrange
+from truemix.inference._checks import check_finite
 from truemix.inference._diagnostics import chain_statistics
 from truemix.inference._failures import DIVERGENT, failures, falls_short
 from truemix.inference._gibbs import sweep
@@ -76,6 +77,7 @@ def draw_mixes(
         spread = _FAR if dispersed else _AT_THE_MODE
         results = _by_nuts(posterior, layout, settings, plan, chains, allocation, spread)
     draws, batch, diagnostics = results
+    check_finite("mix", draws, batch)
     return draws, batch, {"sampler": plan.sampler, "reason": plan.reason, **diagnostics}
 
 

@@ -9,7 +9,9 @@ import numpy.typing as npt
 
 from truemix._typing import FloatArray, IntArray, Seed
 from truemix.exceptions import InputError
+from truemix.inference._checks import as_floats, check_finite
 from truemix.inference.sampling import MixtureSample, check_seed, check_settings
+from truemix.validation import MAX_WEIGHT
 
 if TYPE_CHECKING:
     from truemix.inference._nutpie import Chain
@@ -121,6 +123,7 @@ def _by_gibbs(
         "thinning": thinning,
         "steps": steps,
     }
+    check_finite("mix", mixes, batch)
     return MixtureSample(mixes, batch, _judged(diagnostics, draws))
 
 
@@ -161,6 +164,7 @@ def _by_nuts(
         "thinning": wanted,
         "steps": sum(chain.steps for chain in chains),
     }
+    check_finite("mix", mixes, batch)
     return MixtureSample(mixes, batch, _judged(diagnostics, draws))
 
 
@@ -171,8 +175,7 @@ def _judged(diagnostics: dict[str, Any], draws: int) -> dict[str, Any]:
 
 
 def _check_counts(labelled: npt.ArrayLike, predicted: npt.ArrayLike) -> tuple[FloatArray, IntArray]:
-    F = np.asarray(labelled, dtype=np.float64)
-    N = np.asarray(predicted, dtype=np.float64)
+    F, N = as_floats(labelled, "labelled"), as_floats(predicted, "predicted")
     if F.ndim != 2 or N.ndim != 1 or F.shape[1] != len(N) or F.shape[0] < 1:
         raise InputError(
             f"labelled has shape {F.shape} and predicted {N.shape}; expected (K, C) counts of "
@@ -181,6 +184,8 @@ def _check_counts(labelled: npt.ArrayLike, predicted: npt.ArrayLike) -> tuple[Fl
     for name, values in (("labelled", F), ("predicted", N)):
         if not (np.isfinite(values) & (values >= 0) & (values == np.floor(values))).all():
             raise InputError(f"{name} must hold counts: whole numbers of at least 0.")
+        if values.sum() > MAX_WEIGHT:
+            raise InputError(f"{name} counts {values.sum():g} items; 2**53 are the most.")
     if N.sum() == 0:
         raise InputError("predicted counts no items; at least one is needed.")
     return F, N.astype(np.int64)

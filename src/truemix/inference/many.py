@@ -13,6 +13,7 @@ from truemix._typing import FloatArray, IntArray, Seed
 from truemix.exceptions import InputError
 from truemix.inference._checks import (
     check_controls,
+    check_finite,
     check_matrix,
     check_rows,
     check_start,
@@ -74,6 +75,7 @@ def maximize_mixtures(
         own = L[rows[bag]]
         w = np.full(len(own), 1.0 / len(own))
         x, gap, steps, converged = solve_mixture(own, w, firsts[bag], float(tol), int(max_iter))
+        check_finite("mix", x)
         mean = float(w @ (np.log(own @ x) + peaks[rows[bag]]))
         return MixtureFit(x, float(gap), int(steps), bool(converged), mean)
 

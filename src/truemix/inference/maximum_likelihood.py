@@ -10,6 +10,7 @@ import numpy.typing as npt
 from truemix._typing import FloatArray
 from truemix.inference._checks import (
     check_controls,
+    check_finite,
     check_matrix,
     check_rows,
     check_start,
@@ -120,5 +121,6 @@ def maximize_mixture(
         values, peaks, w = values[w > 0], peaks[w > 0], w[w > 0]
     L = scale_rows(values, peaks)
     prevalence, gap, iterations, converged = solve_mixture(L, w, first, float(tol), int(max_iter))
+    check_finite("mix", prevalence)
     mean = float(w @ (np.log(L @ prevalence) + peaks))
     return MixtureFit(prevalence, float(gap), int(iterations), bool(converged), mean)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +12,11 @@ from truemix._typing import FloatArray, IntArray, Seed
 from truemix.inference._checks import check_matrix, check_rows, scale_rows
 from truemix.validation import (
     check_choice,
+    check_counts,
     check_integer,
-    check_positive,
-    check_weights,
-    parameter_error,
+    check_number,
+    check_prior,
+    check_seed_number,
 )
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def sample_mixture(
 
     values = check_matrix(log_likelihood)
     n, K = values.shape
-    w = np.ones(n) if weights is None else check_weights(weights, n)
+    w = np.ones(n) if weights is None else check_counts(weights, n)
     settings = check_settings(K, prior, temperature, draws, warmup, sampler)
     seed = check_seed(random_state)
     peaks = check_rows(values, w)
@@ -148,33 +148,12 @@ def check_settings(
     from truemix.inference._plan import Settings
 
     return Settings(
-        _check_prior(prior, K),
-        check_positive(temperature, "temperature"),
-        check_integer(draws, "draws", minimum=1),
-        check_integer(warmup, "warmup", minimum=0),
+        check_prior(prior, K),
+        check_number(temperature, "temperature"),
+        check_integer(draws, "draws"),
+        check_integer(warmup, "warmup"),
         check_choice(sampler, "sampler", SAMPLERS),
     )
-
-
-def _check_prior(prior: npt.ArrayLike, K: int) -> FloatArray:
-    expected = f"a positive number, or one positive number for each of the {K} classes"
-    try:
-        values = np.asarray(prior, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise parameter_error("prior", expected, prior) from None
-    if values.shape not in {(), (K,)}:
-        raise parameter_error("prior", expected, f"an array of shape {values.shape}")
-    values = np.array(np.broadcast_to(values, K))
-    # A Dirichlet of smaller parameters has no mass that doubles can hold.
-    wrong = np.flatnonzero(~((values >= 1e-6) & (values <= 1e12)))
-    if wrong.size:
-        raise parameter_error(
-            "prior",
-            expected + " (between 1e-6 and 1e12)",
-            float(values[wrong[0]]),
-            "1 is uniform, smaller ones favour mixes with few classes.",
-        )
-    return values
 
 
 def check_seed(random_state: Seed) -> np.random.SeedSequence:
@@ -183,8 +162,4 @@ def check_seed(random_state: Seed) -> np.random.SeedSequence:
         return np.random.SeedSequence(random_state.integers(2**32, size=4).tolist())
     if random_state is None:
         return np.random.SeedSequence()
-    if isinstance(random_state, bool) or not isinstance(random_state, numbers.Integral):
-        raise parameter_error("random_state", "None, an integer or a Generator", random_state)
-    if random_state < 0:
-        raise parameter_error("random_state", "an integer of at least 0", random_state)
-    return np.random.SeedSequence(int(random_state))
+    return np.random.SeedSequence(check_seed_number(random_state))

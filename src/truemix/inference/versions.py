@@ -17,7 +17,7 @@ import numpy.typing as npt
 from truemix._threads import for_each_block, n_threads, row_blocks
 from truemix._typing import BoolArray, FloatArray, IntArray, Seed
 from truemix.exceptions import InputError
-from truemix.inference._checks import check_matrix, check_rows
+from truemix.inference._checks import check_finite, check_matrix, check_rows
 from truemix.inference.many import check_bags, draw_bags, seeds_of_bags
 from truemix.inference.sampling import MixtureSample, check_settings
 
@@ -202,6 +202,7 @@ def _with_diagnostics(
     from truemix.inference._failures import failures
     from truemix.inference._replicate_diagnostics import replicate_statistics
 
+    check_finite("mix", draws, batch)
     diagnostics = {
         "sampler": known["sampler"],
         "reason": known["reason"],

@@ -116,7 +116,7 @@ class Bootstrap(Quantifier):
                 self.quantifier,
                 "BayesianKDEy(unknown=True) has draws of the unknown share.",
             )
-        check_integer(self.draws, "draws", minimum=1)
+        check_integer(self.draws, "draws")
         if not isinstance(self.references, bool | np.bool_):
             raise parameter_error("references", "True or False", self.references)
         check_choice(self.estimand, "estimand", ESTIMANDS)

@@ -17,9 +17,8 @@ from truemix.quantifiers.automatic import BANDWIDTHS, SHRINKAGES, choose_smoothi
 from truemix.quantifiers.likelihood import LikelihoodQuantifier
 from truemix.quantifiers.unknown_class import UnknownClass
 from truemix.validation import (
-    check_bandwidth,
     check_choice,
-    check_shrinkage,
+    check_number,
     parameter_error,
 )
 
@@ -117,10 +116,11 @@ class KDEy(LikelihoodQuantifier):
 
     def _check_parameters(self) -> None:
         check_choice(self.kernel, "kernel", KERNELS)
-        if self.bandwidth != "auto":
-            check_bandwidth(self.bandwidth)
-        if self.shrinkage != "auto":
-            check_shrinkage(self.shrinkage)
+        for name in ("bandwidth", "shrinkage"):
+            value = getattr(self, name)
+            # An array is equal to text in each of its places.
+            if not (isinstance(value, str) and value == "auto"):
+                check_number(value, name)
         if not isinstance(self.unknown, bool | np.bool_):
             raise parameter_error("unknown", "True or False", self.unknown)
 
@@ -176,8 +176,8 @@ class KDEy(LikelihoodQuantifier):
 
     def _read_selection(self, state: Mapping[str, AnyArray]) -> list[dict[str, Any]]:
         """Return the settings that were compared, of which the first is in use."""
-        check_bandwidth(self.bandwidth_)
-        check_shrinkage(self.shrinkage_)
+        check_number(self.bandwidth_, "bandwidth")
+        check_number(self.shrinkage_, "shrinkage")
         for name, given, used in (
             ("bandwidth", self.bandwidth, self.bandwidth_),
             ("shrinkage", self.shrinkage, self.shrinkage_),
@@ -193,8 +193,8 @@ class KDEy(LikelihoodQuantifier):
         names = ("bandwidth", "shrinkage", "absolute_error", "tie")
         found: list[dict[str, Any]] = []
         for bandwidth, shrinkage, error, tie in rows.tolist():
-            check_bandwidth(bandwidth)
-            check_shrinkage(shrinkage)
+            check_number(bandwidth, "bandwidth")
+            check_number(shrinkage, "shrinkage")
             if not 0.0 <= error <= 1.0 or tie not in (0.0, 1.0):
                 raise InputError("selection holds an error or a tie that is none")
             found.append(dict(zip(names, (bandwidth, shrinkage, error, bool(tie)), strict=True)))

@@ -19,8 +19,9 @@ from truemix.quantifiers.base import Inference, Quantifier
 from truemix.validation import (
     check_choice,
     check_integer,
-    check_positive,
-    parameter_error,
+    check_number,
+    check_prior,
+    check_seed_number,
     shown_list,
 )
 
@@ -106,9 +107,9 @@ class BayesianMixin(Quantifier):
         return prior_vector(self.prior, self.classes_)
 
     def _check_sampling(self) -> None:
-        temperature = check_positive(self.temperature, "temperature")
-        check_integer(self.draws, "draws", minimum=1)
-        check_integer(self.warmup, "warmup", minimum=0)
+        temperature = check_number(self.temperature, "temperature")
+        check_integer(self.draws, "draws")
+        check_integer(self.warmup, "warmup")
         check_choice(self.sampler, "sampler", SAMPLERS)
         check_choice(self.estimand, "estimand", ESTIMANDS)
         resolved_seed(self.random_state)
@@ -173,11 +174,7 @@ def resolved_seed(random_state: Seed) -> int:
         return int(random_state.integers(2**63))
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
-    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
-        raise parameter_error("random_state", "None, an integer or a Generator", random_state)
-    if random_state < 0:
-        raise parameter_error("random_state", "an integer of at least 0", random_state)
-    return int(random_state)
+    return check_seed_number(random_state)
 
 
 def prior_vector(prior: Any, classes: AnyArray) -> FloatArray:
@@ -199,14 +196,4 @@ def prior_vector(prior: Any, classes: AnyArray) -> FloatArray:
                 f"{shown_list(labels)}."
             )
         prior = [prior[label] for label in labels]
-    expected = "a positive number, one for each class, or a mapping from class to number"
-    try:
-        values = np.asarray(prior, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise parameter_error("prior", expected, prior) from None
-    if isinstance(prior, bool) or values.shape not in {(), (len(labels),)}:
-        raise parameter_error("prior", expected, prior)
-    values = np.array(np.broadcast_to(values, len(labels)))
-    if not ((values > 0) & np.isfinite(values)).all():
-        raise parameter_error("prior", expected, prior, "1 is uniform over all mixes.")
-    return values
+    return check_prior(prior, len(labels))

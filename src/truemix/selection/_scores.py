@@ -54,7 +54,7 @@ def _own_metric(metric: Any, truth: FloatArray, mixes: FloatArray) -> FloatArray
         value = metric(true, estimated)
         try:
             result[bag] = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             result[bag] = np.nan
         if np.isnan(result[bag]):
             raise InputError(

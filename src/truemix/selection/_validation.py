@@ -10,15 +10,17 @@ from sklearn.utils import _safe_indexing
 
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
-from truemix.protocols import DirichletBags
+from truemix.protocols import DirichletBags, Protocol
 from truemix.quantifiers import Quantifier
 from truemix.quantifiers.base import read_labels
 from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring
 from truemix.tables import features_of
-from truemix.validation import parameter_error
+from truemix.validation import check_number, parameter_error
 
 # The paper's protocol for choosing settings.
 PAPER_PROTOCOL = DirichletBags(alpha=1.0, n_bags=100, bag_size=1000, random_state=0)
+# Rows of all bags together, which are held at the same time (8 bytes each).
+MAX_ROWS = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def hold_out(
     X: Any, y: Any, classes: Any, *, share: object, protocol: Any, given: bool
 ) -> Validation:
     """Split labelled items and draw the bags; ``given`` tells that X holds posteriors."""
-    share = _check_share(share)
+    share = check_number(share, "validation", kind="share")
     protocol = PAPER_PROTOCOL if protocol is None else protocol
     if not callable(getattr(protocol, "bags", None)):
         raise parameter_error("protocol", "a protocol, such as DirichletBags()", protocol)
@@ -72,6 +74,7 @@ def hold_out(
     table = GivenPosteriors(order)(X)[0] if given else features_of(X)
     held_out = split(codes, order, share)
     references = np.setdiff1d(np.arange(len(codes)), held_out)
+    _check_size(protocol, len(order))
     bags = list(protocol.bags(order[codes[held_out]], order))
     if not bags:
         raise InputError("The protocol made no bags; expected at least one.")
@@ -111,12 +114,12 @@ def split(codes: IntArray, classes: AnyArray, share: float) -> IntArray:
     return np.sort(np.concatenate(parts))
 
 
-def _check_share(share: Any) -> float:
-    try:
-        if not isinstance(share, bool | str) and 0 < float(share) < 1:
-            return float(share)
-    except (TypeError, ValueError):
-        pass
-    raise parameter_error(
-        "validation", "a number between 0 and 1, such as 0.4", share, "It is a share of the items."
-    )
+def _check_size(protocol: Any, n_classes: int) -> None:
+    """Refuse bags that could not be held together."""
+    if isinstance(protocol, Protocol):
+        rows = protocol.number_of_bags(n_classes) * protocol.bag_size
+        if rows > MAX_ROWS:
+            raise InputError(
+                f"The protocol makes bags of {rows:g} items in all, above {MAX_ROWS:g}; lower "
+                "n_bags, repeats or bag_size."
+            )

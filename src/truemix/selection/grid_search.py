@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from typing import Any, Self
 
-import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
@@ -18,7 +18,7 @@ from truemix.selection._scores import check_metric
 from truemix.selection._search import Result, search
 from truemix.selection._settings import Setting, check_quantifier, configured, expand
 from truemix.selection._validation import hold_out
-from truemix.validation import parameter_error
+from truemix.validation import RANGES, parameter_error
 
 
 class SearchInterrupted(UserWarning):
@@ -244,10 +244,7 @@ def _frame(
 
 
 def _check_n_jobs(n_jobs: object) -> None:
-    if n_jobs is None or (
-        isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool) and n_jobs != 0
-    ):
-        return
-    raise parameter_error(
-        "n_jobs", "None or a whole number other than 0", n_jobs, "-1 is all cores."
-    )
+    whole = isinstance(n_jobs, numbers.Integral) and n_jobs in RANGES["n_jobs"]
+    if n_jobs is not None and not (whole and n_jobs != 0):
+        expected = f"None or a whole number other than 0, {RANGES['n_jobs']}"
+        raise parameter_error("n_jobs", expected, n_jobs, RANGES["n_jobs"].remedy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from truemix.quantifiers.sampling import BayesianMixin, resolved_seed
 from truemix.selection._progress import progress
 from truemix.selection._settings import check_quantifier, configured
 from truemix.selection._validation import Validation, hold_out
-from truemix.validation import parameter_error
+from truemix.validation import check_number, parameter_error
 
 # The grid of the paper.
 TEMPERATURES = (0.5, 1.0, 1.5, 2.0, 5.0, 10.0, 100.0, 1000.0)
@@ -177,13 +178,13 @@ def _judge(
 
 
 def _check_grid(grid: Any) -> list[float]:
-    expected = "a sequence of positive numbers"
-    try:
-        temperatures = np.asarray(list(grid), dtype=np.float64)
-    except (TypeError, ValueError):
-        raise parameter_error("grid", expected, grid) from None
-    if temperatures.ndim != 1 or not ((temperatures > 0) & (temperatures < np.inf)).all():
-        raise parameter_error("grid", expected, grid)
-    if temperatures.size == 0:
+    one = isinstance(grid, str | bytes) or (isinstance(grid, np.ndarray) and grid.ndim == 0)
+    if one or not isinstance(grid, Iterable):
+        raise parameter_error("grid", "a sequence of positive numbers", grid)
+    temperatures = [
+        check_number(value, f"grid[{place}]", kind="temperature")
+        for place, value in enumerate(grid)
+    ]
+    if not temperatures:
         raise InputError("The grid is empty; expected at least one temperature.")
-    return [float(value) for value in temperatures]
+    return temperatures
