@@ -15,7 +15,7 @@ from itertools import islice
 from hostile.attempts import ANSWERED, REFUSED, Attempt, Outcome, outcomes
 
 # Modules with a function ``attempts(seed) -> Iterator[Attempt]``.
-KINDS = ()
+KINDS = ("arrow_types",)
 
 
 def listed(kind: str, seed: int, every: int) -> Iterator[Attempt]:
@@ -52,4 +52,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    # Under its importable name: child processes look functions up by their module.
+    sys.exit(importlib.import_module("hostile.__main__").main())
