@@ -6,7 +6,7 @@ Data frames keep their names: posteriors are matched to classes by column name.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from numbers import Real
+from numbers import Number
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -208,7 +208,7 @@ def _check_truth(groups: Iterable[Any]) -> None:
     """Refuse truth values among numbers: to Python, True is 1."""
     kinds = {type(group) for group in groups if group is not None}
     truth = {kind for kind in kinds if issubclass(kind, bool | np.bool_)}
-    if truth and any(issubclass(kind, Real) for kind in kinds - truth):
+    if truth and any(issubclass(kind, Number) for kind in kinds - truth):
         raise InputError(
             "groups holds truth values and numbers, and True is the same as 1; expected one kind. "
             "Convert them to strings."

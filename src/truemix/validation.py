@@ -37,7 +37,9 @@ def parameter_error(name: str, expected: str, found: object, remedy: str = "") -
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+    # To NumPy, a span of time is a whole number.
+    no_number = bool | np.bool_ | np.timedelta64
+    return isinstance(value, numbers.Real) and not isinstance(value, no_number)
 
 
 def check_integer(value: object, name: str, *, minimum: int) -> int:
@@ -215,7 +217,9 @@ def is_missing(value: object) -> bool:
     """Tell whether a value stands for "not known" in any data frame library."""
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         return True
-    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
+    return isinstance(value, float | complex | np.inexact) and bool(np.isnan(value))
 
 
 def check_labels(values: Any, name: str = "y") -> AnyArray:

@@ -1,4 +1,4 @@
-"""Arrow columns are read as what they mean, or refused by their type, by the role that they have."""
+"""Arrow columns are read as what they mean, or refused by their type and the role they have."""
 
 from datetime import date
 from decimal import Decimal

@@ -50,9 +50,8 @@ def plain_name(name: Any) -> str | int | float | bool:
     if isinstance(name, np.datetime64):
         # Python's dates have neither nanoseconds nor years beyond 9999: NumPy writes these itself.
         in_python = name.astype("datetime64[us]")
-        if in_python != name or not isinstance(in_python.item(), datetime.date):
-            return str(name).replace("T", " ")
-        name = in_python
+        exact = in_python == name and isinstance(in_python.item(), datetime.date)
+        name = in_python if exact else str(name).replace("T", " ")
     if isinstance(name, np.generic):
         name = name.item()
     if isinstance(name, float) and not math.isfinite(name):
