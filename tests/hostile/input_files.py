@@ -112,9 +112,10 @@ def independent(kind: str, data: bytes) -> pd.DataFrame:
         header, *rows = [row for row in csv.reader(text, delimiter=delimiter) if row]
         return pd.DataFrame(rows, columns=header).astype(dict.fromkeys(NAMES, float))
     if kind == "parquet":
-        return parquet.read_table(io.BytesIO(data), page_checksum_verification=True).to_pandas()
+        table = parquet.read_table(io.BytesIO(data), page_checksum_verification=True)
+        return table.replace_schema_metadata(None).to_pandas()
     opened = pa.ipc.open_stream if kind == "arrows" else pa.ipc.open_file
-    return opened(data).read_all().to_pandas()
+    return opened(data).read_all().replace_schema_metadata(None).to_pandas()
 
 
 # --- mutations ----------------------------------------------------------------------------------
@@ -363,7 +364,9 @@ def hostile_archives() -> Iterator[tuple[str, str, Callable[[], bytes]]]:
 
 def _npz(arrays: dict) -> bytes:
     file = io.BytesIO()
-    np.savez(file, **arrays)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        np.savez(file, **arrays)
     return file.getvalue()
 
 
