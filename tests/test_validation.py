@@ -3,11 +3,13 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array
 
 from truemix import CC, EMQ, InputError, InputNote, KDEy
-from truemix.validation import check_posteriors
+from truemix.tables import groups_of
+from truemix.validation import check_labels, check_posteriors
 
 P = np.array([[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.1, 0.2, 0.7], [0.6, 0.2, 0.2]])
 Y = ["cat", "dog", "eel", "cat"]
@@ -135,6 +137,79 @@ BAD_LABELS = {
     "a table": (np.array([Y, Y]).T, "y has 2 dimensions; expected one label per item"),
     "a frame of two columns": (pd.DataFrame({"a": Y, "b": Y}), "y is a table of 2 columns"),
 }
+
+
+MERGED = {
+    "text and a number": (["1", 1, "1", 1], "holds values of type int and str"),
+    "truth and a number": ([True, 1, 2, 3], "holds values of type bool and int"),
+    "beyond 2**53 as floats": (
+        [2.0**63, 2.0**64, 1.0, 2.0],
+        r"label in row 0 of y is 9.2\S+; floating-point numbers beyond 2\*\*53 are rounded",
+    ),
+    "no integers of 64 bits": (
+        [2**63, 2**63 + 1, -1, -1],
+        r"labels in y reach from -1 to 9223372036854775809, which integers of 64 bits do not hold",
+    ),
+    "huge": ([10**5000, 1, 2, 3], "to a value of type int, which integers of 64 bits do not hold"),
+    "a zero byte": (
+        ["a", "a\0", "b", "c"],
+        r"The label 'a\\x00' in row 1 of y ends with a zero byte",
+    ),
+    "spans of time": (np.array([1, 2, 3, 1], "timedelta64[D]"), "values of type timedelta64"),
+}
+
+
+@pytest.mark.parametrize("case", MERGED)
+def test_labels_that_would_be_merged_are_refused(case):
+    labels, sentence = MERGED[case]
+    with pytest.raises(InputError, match=sentence):
+        check_labels(labels)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [2**63, 2**63 + 1, 0],
+        [2**53, 2**53 + 1, -1],
+        [-(2**63), 2**63 - 1],
+        ["a", "\0a", "A", " a"],
+        np.array([2**64 - 1, 2**64 - 2], dtype=np.uint64),
+    ],
+)
+def test_labels_that_differ_by_little_are_kept_apart(labels):
+    assert check_labels(labels).tolist() == list(labels)
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        (["1", 1, "1", 1], {"1": 2, 1: 2}),
+        ([2**63, 2**63 + 1, -1, -1], {2**63: 1, 2**63 + 1: 1, -1: 2}),
+        (["a", "a\0", "a", "b"], {"a": 2, "a\0": 1, "b": 1}),
+        (
+            np.array([1, 2, 2, 2], "datetime64[ns]"),
+            {np.datetime64(1, "ns"): 1, np.datetime64(2, "ns"): 3},
+        ),
+    ],
+)
+def test_groups_that_numpy_would_merge_are_kept_apart(groups, expected):
+    keys, rows = groups_of(groups, 4)
+    assert {key: len(found) for key, found in zip(keys, rows, strict=True)} == expected
+
+
+@pytest.mark.parametrize(
+    ("groups", "sentence"),
+    [
+        ([True, 1, 2, 3], "groups holds truth values and numbers, and True is the same as 1"),
+        ([["a"], "b", "c", "d"], "The group of row 0 is of type list; expected text"),
+        (np.array(["NaT", 1, 2, 3], "datetime64[ns]"), "The group of row 0 is missing"),
+        (pa.array([2**31 - 1] * 4, pa.date32()), "Row 0 of groups has no date of a year from 1"),
+        (pa.array([{"a": 1}] * 4), "groups is of type struct<a: int64>; groups must be text"),
+    ],
+)
+def test_groups_that_have_no_name_are_refused(groups, sentence):
+    with pytest.raises(InputError, match=sentence):
+        groups_of(groups, 4)
 
 
 @pytest.mark.parametrize("case", BAD_LABELS)

@@ -89,7 +89,7 @@ def in_order(groups: Iterable[Any]) -> bool:
         places = _places_of_text([str(name) for name in names])
     try:
         return places is not None and all(before < now for before, now in pairwise(places))
-    except TypeError:
+    except (OverflowError, TypeError):
         # Dates with a time zone and without one.
         return False
 
@@ -108,7 +108,7 @@ def sorted_groups(groups: Iterable[Any]) -> list[Any]:
     if not all(isinstance(name, str) for name in names):
         try:
             return sorted(names)
-        except TypeError:
+        except (OverflowError, TypeError):
             return sorted(names, key=str)
     places = _places_of_text(names)
     if places is None:

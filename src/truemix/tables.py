@@ -5,16 +5,19 @@ Data frames keep their names: posteriors are matched to classes by column name.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from numbers import Number
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 
+from truemix._escaping import visible
 from truemix._group_order import sorted_groups
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
-from truemix.validation import check_labels, check_posteriors, is_missing, shown_list
+from truemix.validation import check_labels, check_posteriors, is_missing, shown, shown_list
 
 
 def column_names(X: Any) -> list[Any] | None:
@@ -37,7 +40,7 @@ def posteriors_of(X: Any, classes: AnyArray, name: str = "X") -> FloatArray:
     names = column_names(X)
     if names is not None:
         X = _in_class_order(X, names, classes, name)
-    return check_posteriors(_values(X), name, n_classes=len(classes))
+    return check_posteriors(_values(X, name), name, n_classes=len(classes))
 
 
 def features_of(X: Any, name: str = "X") -> Any:
@@ -75,18 +78,40 @@ def labels_of(y: Any, name: str = "y") -> AnyArray:
             f"fit requires y to be passed, but the target {name} is None; expected one label per "
             "reference item."
         )
+    y = _python_values(y, "label", name)
     frame = _as_frame(y)
     if frame is not None:
         if frame.shape[1] != 1:
             raise InputError(
                 f"{name} is a table of {frame.shape[1]} columns; expected the one column of labels."
             )
-        y = frame[frame.columns[0]].to_native()
+        y = _python_values(frame[frame.columns[0]].to_native(), "label", name)
     series = nw.from_native(y, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
         # Lists keep booleans, integers and missing values apart, which to_numpy may not.
-        y = np.array(series.to_list(), dtype=object)
+        y = _listed(series, name)
     return check_labels(y, name)
+
+
+def _python_values(values: Any, role: str, name: str) -> Any:
+    """Return a column of pyarrow, which has many types, as a list; everything else as it is."""
+    if not _is_arrow(values) or hasattr(values, "columns"):
+        return values
+    from truemix._arrow_columns import python_values
+
+    return python_values(values, role, name)
+
+
+def _is_arrow(values: Any) -> bool:
+    return type(values).__module__.partition(".")[0] == "pyarrow"
+
+
+def _listed(series: nw.Series[Any], name: str) -> list[Any]:
+    try:
+        return series.to_list()
+    except (ArithmeticError, NotImplementedError, TypeError, ValueError) as error:
+        reason = visible(str(error))[:120]
+        raise InputError(f"{name} cannot be read as single values ({reason}).") from None
 
 
 def _as_frame(X: Any, name: str = "X") -> nw.DataFrame[Any] | None:
@@ -102,38 +127,54 @@ def _as_frame(X: Any, name: str = "X") -> nw.DataFrame[Any] | None:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
-def _values(X: Any) -> Any:
+def _values(X: Any, name: str = "X") -> Any:
     frame = _as_frame(X)
-    return X if frame is None else frame.to_numpy()
+    if frame is None:
+        return X
+    native = nw.to_native(frame)
+    if _is_arrow(native):
+        from truemix._arrow_columns import float_columns
+
+        return float_columns(native, name)
+    try:
+        return frame.to_numpy()
+    except (ArithmeticError, NotImplementedError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{name} cannot be read as a table of numbers ({visible(str(error))[:120]}); expected "
+            "one number per class."
+        ) from None
 
 
 def _in_class_order(X: Any, names: list[Any], classes: AnyArray, name: str) -> Any:
     """Select the columns named like the classes; a class may be spelt as text or as itself."""
     spelt = [str(column) for column in names]
     wanted = [str(label) for label in classes.tolist()]
-    absent = [label for label in wanted if label not in spelt]
-    extra = [column for column in spelt if column not in wanted]
+    places = {column: place for place, column in enumerate(spelt)}
+    absent = [label for label in wanted if label not in places]
+    extra = sorted(set(spelt).difference(wanted), key=places.__getitem__)
     if absent or extra:
-        found = f"no column for class {absent[0]!r}" if absent else f"a column {extra[0]!r}"
+        found = (
+            f"no column for class {shown(absent[0])}" if absent else f"a column {shown(extra[0])}"
+        )
         raise InputError(
             f"{name} has {found}: its columns are {shown_list(spelt)}, the classes are "
             f"{shown_list(wanted)}. Name the columns like the classes and drop others, or pass "
             f"an array to match columns by position."
         )
-    order = [spelt.index(label) for label in wanted]
-    return _values(X)[:, order]
+    order = [places[label] for label in wanted]
+    return _values(X, name)[:, order]
 
 
 def groups_of(groups: Any, n_rows: int) -> tuple[list[Any], list[IntArray]]:
     """Return the distinct groups, sorted as people would, and the rows of each."""
+    groups = _python_values(groups, "group", "groups")
     series = nw.from_native(groups, series_only=True, pass_through=True)
-    values = series.to_list() if isinstance(series, nw.Series) else np.asarray(groups).tolist()
-    if not isinstance(values, list) or np.ndim(groups) != 1:
-        raise InputError("groups must be one-dimensional; expected one group per item.")
+    values = _listed(series, "groups") if isinstance(series, nw.Series) else _group_list(groups)
     if len(values) != n_rows:
         raise InputError(
             f"X has {n_rows} rows, but groups has {len(values)} entries; expected one per row."
         )
+    _check_truth(values)
     rows: dict[Any, list[int]] = {}
     for i, group in enumerate(values):
         if is_missing(group):
@@ -141,6 +182,34 @@ def groups_of(groups: Any, n_rows: int) -> tuple[list[Any], list[IntArray]]:
                 f"The group of row {i} is missing; expected a group for every item. Fill it in or "
                 "remove such rows."
             )
-        rows.setdefault(group, []).append(i)
+        try:
+            rows.setdefault(group, []).append(i)
+        except TypeError:
+            raise InputError(
+                f"The group of row {i} is of type {type(group).__name__}; expected text, a number, "
+                "a truth value or a date."
+            ) from None
     keys = sorted_groups(rows)
     return keys, [np.array(rows[key], dtype=np.intp) for key in keys]
+
+
+def _group_list(groups: Any) -> list[Any]:
+    # Not of one kind, as NumPy makes a list: it would take 1 and "1" for the same.
+    array = groups if isinstance(groups, np.ndarray) else np.asarray(groups, dtype=object)
+    if array.ndim != 1:
+        raise InputError("groups must be one-dimensional; expected one group per item.")
+    if array.dtype == np.dtype("datetime64[ns]"):
+        # Python has no nanoseconds; NumPy turns them into whole numbers.
+        return [None if np.isnat(each) else each for each in array]
+    return list(array.tolist())
+
+
+def _check_truth(groups: Iterable[Any]) -> None:
+    """Refuse truth values among numbers: to Python, True is 1."""
+    kinds = {type(group) for group in groups if group is not None}
+    truth = {kind for kind in kinds if issubclass(kind, bool | np.bool_)}
+    if truth and any(issubclass(kind, Number) for kind in kinds - truth):
+        raise InputError(
+            "groups holds truth values and numbers, and True is the same as 1; expected one kind. "
+            "Convert them to strings."
+        )

@@ -19,6 +19,10 @@ from truemix.exceptions import InputError, InputNote
 
 SILENT_SUM_ERROR = 1e-6
 LARGEST_SUM_ERROR = 1e-3
+# Up to here floats tell whole numbers from the next one.
+LARGEST_EXACT = 2**53
+# The longest text of a value in a message.
+MAX_SHOWN = 80
 # What summing a normalised row may be off by, per column.
 ROUNDING = float(np.finfo(np.float64).eps)
 
@@ -111,7 +115,9 @@ def shown_value(value: object, most: int = 200) -> str:
 
 def is_number(value: object) -> bool:
     """Tell whether this is a real number; True and False are none, nor is text."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+    # To NumPy, a span of time is a whole number.
+    no_number = bool | np.bool_ | np.timedelta64
+    return isinstance(value, numbers.Real) and not isinstance(value, no_number)
 
 
 def check_number(value: object, name: str, *, kind: str | None = None) -> float:
@@ -317,12 +323,18 @@ def is_missing(value: object) -> bool:
     """Tell whether a value stands for "not known" in any data frame library."""
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         return True
-    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
+    return isinstance(value, float | complex | np.inexact) and bool(np.isnan(value))
 
 
 def check_labels(values: Any, name: str = "y") -> AnyArray:
-    """Return labels as a 1-D array of one kind: strings, integers or booleans."""
-    array = np.asarray(values)
+    """Return labels as a 1-D array of one kind: strings, integers or booleans.
+
+    Labels that differ stay different: what NumPy would merge is refused.
+    """
+    # NumPy makes one kind of a list of several: of ["1", 1] two equal texts.
+    array = values if isinstance(values, np.ndarray) else _objects(values, name)
     if array.ndim != 1:
         raise InputError(
             f"{name} has {array.ndim} dimensions; expected one label per item. For a table with "
@@ -340,14 +352,7 @@ def check_labels(values: Any, name: str = "y") -> AnyArray:
     if array.dtype.kind == "O":
         array = _one_kind(array, name)
     if array.dtype.kind == "f":
-        fractional = np.flatnonzero(array != np.floor(array))
-        if fractional.size or not np.isfinite(array).all():
-            place = int(fractional[0]) if fractional.size else 0
-            raise InputError(
-                f"The label in row {place} of {name} is {array[place]}; labels must be strings, "
-                "whole numbers or booleans, not measurements."
-            )
-        return np.asarray(array.astype(np.int64))
+        array = _whole(array.tolist(), name)
     if array.dtype.kind not in "USiub":
         kind = "Complex data not supported: " if array.dtype.kind == "c" else ""
         raise InputError(
@@ -357,19 +362,73 @@ def check_labels(values: Any, name: str = "y") -> AnyArray:
     return array
 
 
+def _objects(values: Any, name: str) -> AnyArray:
+    try:
+        return np.asarray(values, dtype=object)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{name} cannot be read as labels ({str(error)[:120]}); expected one per item."
+        ) from None
+
+
 def _one_kind(array: AnyArray, name: str) -> AnyArray:
     """Turn an object array into one of strings, booleans or numbers, or say what is mixed."""
     items = array.tolist()
     if all(isinstance(item, str) for item in items):
-        return np.asarray(items, dtype=np.str_)
+        return _text(items, np.str_, "\0", name)
+    if all(isinstance(item, bytes) for item in items):
+        return _text(items, np.bytes_, b"\0", name)
     if all(isinstance(item, bool | np.bool_) for item in items):
         return np.asarray(items, dtype=np.bool_)
     if all(is_number(item) for item in items):
-        return np.asarray(items)
+        return _whole(items, name)
     kinds = sorted({type(item).__name__ for item in items})
     raise InputError(
         f"{name} holds values of type {' and '.join(kinds)}; labels must be all strings, all whole "
         "numbers or all booleans. Convert them, for example with astype(str)."
+    )
+
+
+def _text(items: list[Any], kind: type, zero: Any, name: str) -> AnyArray:
+    """Return text as NumPy keeps it, which is without zero bytes at the end."""
+    for row, item in enumerate(items):
+        if item.endswith(zero):
+            raise InputError(
+                f"The label {shown(item)} in row {row} of {name} ends with a zero byte, which is "
+                "not told from the label without it; remove such bytes."
+            )
+    return np.asarray(items, dtype=kind)
+
+
+def _whole(items: list[Any], name: str) -> AnyArray:
+    """Return whole numbers of any type as integers of 64 bits, none of them rounded."""
+    numbers = []
+    for row, item in enumerate(items):
+        is_float = isinstance(item, float | np.floating)
+        if (is_float and not np.isfinite(item)) or int(item) != item:
+            raise _measurement(item, row, name)
+        number = int(item)
+        if is_float and abs(number) > LARGEST_EXACT:
+            raise InputError(
+                f"The label in row {row} of {name} is {item}; floating-point numbers beyond 2**53 "
+                "are rounded, so different labels may be the same. Pass integers or strings."
+            )
+        numbers.append(number)
+    lowest, highest = min(numbers), max(numbers)
+    if lowest >= -(2**63) and highest < 2**63:
+        return np.asarray(numbers, dtype=np.int64)
+    if lowest >= 0 and highest < 2**64:
+        return np.asarray(numbers, dtype=np.uint64)
+    raise InputError(
+        f"The labels in {name} reach from {shown(lowest)} to {shown(highest)}, which integers of "
+        "64 bits do not hold; pass them as strings."
+    )
+
+
+def _measurement(item: object, row: int, name: str) -> InputError:
+    return InputError(
+        f"The label in row {row} of {name} is {shown(item)}; labels must be strings, whole numbers "
+        "or booleans, not measurements."
     )
 
 
@@ -379,7 +438,7 @@ def check_classes(classes: Any) -> AnyArray:
     values, counts = np.unique(order, return_counts=True)
     if (counts > 1).any():
         raise InputError(
-            f"classes names {_shown(values[counts > 1][0])} more than once; expected each once."
+            f"classes names {shown(values[counts > 1][0])} more than once; expected each once."
         )
     return order
 
@@ -400,13 +459,13 @@ def encode_labels(labels: AnyArray, classes: AnyArray, name: str = "y") -> IntAr
     if unknown.size:
         row = int(unknown[0])
         raise InputError(
-            f"The label {_shown(labels[row])} in row {row} of {name} is not one of the classes "
+            f"The label {shown(labels[row])} in row {row} of {name} is not one of the classes "
             f"{shown_list(classes)}."
         )
     absent = np.flatnonzero(np.bincount(codes, minlength=len(classes)) == 0)
     if absent.size:
         raise InputError(
-            f"Class {_shown(classes[absent[0]])} has no reference items in {name}; each class "
+            f"Class {shown(classes[absent[0]])} has no reference items in {name}; each class "
             "needs at least one. Add labelled items or leave the class out."
         )
     return np.asarray(codes, dtype=np.intp)
@@ -421,8 +480,14 @@ def check_same_length(n_rows: int, labels: AnyArray, name_x: str = "X", name_y: 
         )
 
 
-def _shown(value: object) -> str:
-    return repr(value.item() if isinstance(value, np.generic) else value)
+def shown(value: object) -> str:
+    """Return a value as messages show it: without its NumPy type, and cut if it is long."""
+    try:
+        text = repr(value.item() if isinstance(value, np.generic) else value)
+    except ValueError:
+        # Python does not write out whole numbers of thousands of digits.
+        return f"a value of type {type(value).__name__}"
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
 
 
 def shown_list(values: Sequence[Any] | AnyArray, most: int = 8) -> str:
@@ -433,7 +498,7 @@ def shown_list(values: Sequence[Any] | AnyArray, most: int = 8) -> str:
     >>> shown_list(["a", "b", "c"], most=2)
     "'a', 'b', … (3 in all)"
     """
-    listed = ", ".join(_shown(value) for value in values[:most])
+    listed = ", ".join(shown(value) for value in values[:most])
     return listed if len(values) <= most else f"{listed}, … ({len(values)} in all)"
 
 
@@ -441,6 +506,6 @@ def check_one_class_is_not_enough(classes: AnyArray) -> None:
     """Refuse a single class."""
     if len(classes) < 2:
         raise InputError(
-            f"There is only one class, {_shown(classes[0])}; a mix needs at least two. Check that "
+            f"There is only one class, {shown(classes[0])}; a mix needs at least two. Check that "
             "y holds the labels of all classes."
         )

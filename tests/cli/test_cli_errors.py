@@ -165,7 +165,10 @@ def test_wrong_columns_of_parquet(estimate, tmp_path):
     frame["ham"] = "0.5"
     frame.to_parquet(path)
     sentence = estimate(*LABEL, target=path)
-    assert sentence == "Column 'ham' of wrong.parquet holds text; expected numbers."
+    assert (
+        sentence
+        == "Column 'ham' of wrong.parquet holds text; expected numbers. Write it as numbers."
+    )
 
 
 def test_arrays_that_could_run_code_are_refused(estimate, tmp_path):

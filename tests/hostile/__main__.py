@@ -15,7 +15,15 @@ from itertools import islice
 from hostile.attempts import ANSWERED, REFUSED, Attempt, Outcome, outcomes
 
 # Modules with a function ``attempts(seed) -> Iterator[Attempt]``.
-KINDS = ("loops", "numbers", "saved_files", "bench_files")
+KINDS = (
+    "loops",
+    "numbers",
+    "arrow_types",
+    "labels",
+    "input_files",
+    "saved_files",
+    "bench_files",
+)
 
 
 def listed(kind: str, seed: int, every: int) -> Iterator[Attempt]:

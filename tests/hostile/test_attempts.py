@@ -12,7 +12,15 @@ from hostile.attempts import ANSWERED, REFUSED, Attempt, check_sentence, outcome
 from truemix.exceptions import InputError
 
 # Each so-many-th attempt of a kind: seconds.
-EVERY = {"loops": 20, "numbers": 100, "saved_files": 97, "bench_files": 10}
+EVERY = {
+    "loops": 20,
+    "numbers": 100,
+    "arrow_types": 45,
+    "labels": 40,
+    "input_files": 60,
+    "saved_files": 97,
+    "bench_files": 10,
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from truemix.cli._columns import as_text, decoded, is_number
+from truemix._arrow_columns import shown_type
+from truemix.cli._columns import as_floats, as_text, check_calendar, decoded, is_number
 from truemix.cli._formats import Table
 from truemix.exceptions import InputError
+from truemix.validation import shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,24 +52,32 @@ class Features:
         """Return a batch that begins at row ``start`` as scikit-learn takes it."""
         import pandas as pd
 
+        # All numbers in one array: a data frame of arrays is slow in proportion to their number
+        # whatever is done with it.
+        values = np.empty((batch.num_rows, len(self.numeric)))
+        for place, name in enumerate(self.numeric):
+            values[:, place] = self._numbers(column_of(batch, name), name, table, start)
+        numbers = pd.DataFrame(values, columns=self.numeric)
         columns: dict[str, object] = {}
-        for name in self.numeric:
-            columns[name] = self._numbers(column_of(batch, name), name, table, start)
         for name in self.categorical:
-            columns[name] = as_text(column_of(batch, name)).to_numpy(zero_copy_only=False)
-        frame = pd.DataFrame(columns)
+            column = column_of(batch, name)
+            table.check_role("feature", name, column.type)
+            check_calendar(column, table, name, start)
+            columns[name] = as_text(column).to_numpy(zero_copy_only=False)
+        if not columns:
+            return numbers
         # One kind of text, whichever library's default it is.
-        return frame.astype(dict.fromkeys(self.categorical, object))
+        return pd.concat([numbers, pd.DataFrame(columns, dtype=object)], axis=1)
 
     def _numbers(self, column: pa.Array, name: str, table: Table, start: int) -> np.ndarray:
         if is_date(column.type):
             column = column.cast(pa.timestamp("s"), safe=False).cast(pa.int64())
         if not is_number(column.type):
             raise InputError(
-                f"Column {name!r} of {table.name} is of type {column.type}, but {self.reference} "
-                "has numbers there; expected the same kind of column in both."
+                f"Column {shown(name)} of {table.name} is of type {shown_type(column.type)}, but "
+                f"{self.reference} has numbers there; expected the same kind of column in both."
             )
-        values = np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        values = as_floats(column, table, name, start)
         infinite = np.flatnonzero(np.isinf(values))
         if infinite.size:
             raise InputError(
@@ -87,13 +97,9 @@ def features_of(whole: pa.Table, table: Table) -> Features:
             types[name] = kind
         elif is_number(kind):
             types[name] = pa.float64()
-        elif pa.types.is_string(kind):
-            types[name] = pa.string()
         else:
-            raise InputError(
-                f"Column {name!r} of {table.name} is of type {kind}; features must be numbers, "
-                "text, truth values or dates. Drop the column."
-            )
+            table.check_role("feature", name, kind)
+            types[name] = pa.string()
     return Features(types, table.name)
 
 

@@ -13,15 +13,25 @@ import pyarrow as pa
 from truemix._typing import FloatArray
 from truemix.cli._columns import Codes, Groups, Labels, Rows, groups_of, labels_of, numbers
 from truemix.cli._features import Features, features_of
-from truemix.cli._formats import NpzTable, Table, floats, texts
+from truemix.cli._formats import Table, floats, texts
 from truemix.cli._keys import about_keys, keys_among
+from truemix.cli._npz import NpzTable
 from truemix.cli._progress import Progress, Update
 from truemix.cli._text import DELIMITERS, TextTable
 from truemix.exceptions import InputError
-from truemix.validation import LARGEST_SUM_ERROR, ROUNDING, SILENT_SUM_ERROR, shown_list
+from truemix.validation import (
+    LARGEST_SUM_ERROR,
+    MAX_SHOWN,
+    ROUNDING,
+    SILENT_SUM_ERROR,
+    shown,
+    shown_list,
+)
 
 # Each group keeps its draws; more groups than this are a sign of a wrong column.
 MOST_GROUPS = 10_000
+# Names that are compared with one that is not there: each comparison takes a while.
+MAX_COMPARED = 1000
 
 
 @dataclass(frozen=True)
@@ -97,7 +107,8 @@ def read_reference(
     for batch in table.batches(floats(columns)):
         rows.add(numbers(batch, columns, table, rows.length))
     posteriors = rows.array()
-    unused = [name for name in table.columns if name not in {*columns, label, by}]
+    used = {*columns, label, by}
+    unused = [name for name in table.columns if name not in used]
     check_rows(posteriors, table, columns, unused, progress)
     note_unused(table, unused, progress)
     return Reference(table.name, labels, posteriors)
@@ -117,6 +128,7 @@ def read_features(table: Table, label: str | None, by: str | None, progress: Pro
     """Return labels, and as features all other columns that hold anything and are no keys."""
     label, labels = _read_labels(table, label)
     columns = [name for name in table.columns if name not in {label, by}]
+    table.check_roles("feature", columns)
     whole = table.whole(columns)
     filled = [name for name in columns if whole.column(name).null_count < len(whole)]
     keys = keys_among(whole.select(filled))
@@ -142,6 +154,7 @@ def _read_labels(table: Table, label: str | None) -> tuple[str, Labels]:
             f"labels. Its columns are {shown_list(table.columns)}."
         )
     need_column(table, label, "the labels, as --label says")
+    table.check_roles("label", [label])
     found = Codes(table, label, "label")
     for batch in table.batches(texts([label])):
         found.add(batch.column(label))
@@ -150,8 +163,8 @@ def _read_labels(table: Table, label: str | None) -> tuple[str, Labels]:
     labels = labels_of(found, table, label)
     if len(labels.names) < 2:
         raise InputError(
-            f"Column {label!r} of {table.name} holds only the label {labels.names[0]!r}; a mix "
-            "needs at least two classes. Check that it is the column of labels."
+            f"Column {shown(label)} of {table.name} holds only the label {shown(labels.names[0])}; "
+            "a mix needs at least two classes. Check that it is the column of labels."
         )
     return label, labels
 
@@ -169,7 +182,8 @@ def read_posteriors(
     for batch in target.batches(floats(columns)):
         rows.add(numbers(batch, columns, table, rows.length))
     posteriors = rows.array()
-    unused = [name for name in table.columns if name not in {*columns, *beside.names}]
+    used = {*columns, *beside.names}
+    unused = [name for name in table.columns if name not in used]
     check_rows(posteriors, table, columns, unused, progress)
     note_unused(table, unused, progress)
     return target.with_items(posteriors)
@@ -196,8 +210,10 @@ class _Target:
 
     def __init__(self, table: Table, beside: Beside, update: Update) -> None:
         beside.check(table)
+        if beside.by is not None:
+            table.check_roles("group", [beside.by])
         self._table, self._beside, self._update = table, beside, update
-        self._groups = None if beside.by is None else Codes(table, beside.by, "group")
+        self._groups = None if beside.by is None else Codes(table, beside.by, "group", MOST_GROUPS)
         self._kept: list[pa.RecordBatch] = []
 
     def batches(self, types: dict[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
@@ -218,12 +234,6 @@ class _Target:
 
     def with_items(self, X: Any) -> Target:
         """Return the target with its posteriors or features."""
-        if self._groups is not None and len(self._groups.values) > MOST_GROUPS:
-            raise InputError(
-                f"Column {self._beside.by!r} of {self._table.name} has "
-                f"{len(self._groups.values):,} different values; expected groups of items, such as "
-                f"weeks or regions, at most {MOST_GROUPS:,}."
-            )
         groups = None if self._groups is None else groups_of(self._groups)
         kept = pa.Table.from_batches(self._kept) if self._kept else None
         return Target(self._table.name, X, groups, kept)
@@ -234,22 +244,29 @@ class _Target:
 
 def class_columns(table: Table, names: list[str], hint: str = "") -> list[str]:
     """Return the columns of the classes; columns without names are taken in class order."""
-    if len(table.unnamed) == len(names) and not set(names) <= set(table.columns):
-        return table.unnamed
-    for name in names:
-        need_column(table, name, "the posterior of that class", hint)
-    return names
+    found = set(table.columns)
+    columns = names
+    if len(table.unnamed) == len(names) and not found.issuperset(names):
+        columns = table.unnamed
+    for name in columns:
+        if name not in found:
+            need_column(table, name, "the posterior of that class", hint)
+    table.check_roles("posterior", columns)
+    return columns
 
 
 def need_features(table: Table, features: Features) -> None:
     """Refuse a table without the features of the reference."""
+    found = set(table.columns)
     for name in features.types:
-        need_column(
-            table,
-            name,
-            f"a feature in {features.reference}",
-            "Add it, or drop it from the reference.",
-        )
+        if name not in found:
+            need_column(
+                table,
+                name,
+                f"a feature in {features.reference}",
+                "Add it, or drop it from the reference.",
+            )
+    table.check_roles("feature", features.types)
 
 
 def need_column(table: Table, name: str, what: str, hint: str = "") -> None:
@@ -262,13 +279,19 @@ def need_column(table: Table, name: str, what: str, hint: str = "") -> None:
             f"{table.name} has a single column, {table.columns[0][:60]!r}; expected columns "
             f"separated by one of {separators}, among them {name!r} ({what})."
         )
-    meant = difflib.get_close_matches(name.lower(), [each.lower() for each in table.columns], 1)
-    close = [each for each in table.columns if meant and each.lower() == meant[0]]
-    advice = f"Did you mean {close[0]!r}?" if close else hint
+    close = _similar(name, table.columns)
+    advice = hint if close is None else f"Did you mean {shown(close)}?"
     raise InputError(
-        f"{table.name} has no column {name!r} ({what}); its columns are "
+        f"{table.name} has no column {shown(name)} ({what}); its columns are "
         f"{shown_list(table.columns)}. {advice}".rstrip()
     )
+
+
+def _similar(name: str, columns: list[str]) -> str | None:
+    """Return the name that was probably meant, if there is one among the first columns."""
+    lower = {each[:MAX_SHOWN].lower(): each for each in reversed(columns[:MAX_COMPARED])}
+    meant = difflib.get_close_matches(name[:MAX_SHOWN].lower(), lower, 1)
+    return lower[meant[0]] if meant else None
 
 
 def check_rows(
@@ -306,7 +329,7 @@ def _bad_row(
     if outside.size:
         place = int(outside[0])
         return InputError(
-            f"{total} and has {row[place]:.6g} in column {columns[place]!r}: these look like "
+            f"{total} and has {row[place]:.6g} in column {shown(columns[place])}: these look like "
             f"logits or scores. {rule}; apply softmax or use predict_proba."
         )
     advice = ""

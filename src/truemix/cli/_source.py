@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import stat
 import sys
 import tempfile
@@ -11,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from truemix._limits import max_bytes
+from truemix.cli._budget import LARGEST_COPY, too_large
 from truemix.exceptions import InputError
 
 STDIN = "-"
@@ -79,7 +80,7 @@ def open_source(argument: str, stack: ExitStack) -> Source:
         if sys.stdin is None:
             raise InputError("Stdin is closed; send a table to it, or name a file instead of -.")
         try:
-            return Source("stdin", _kept(sys.stdin.buffer, stack))
+            return Source("stdin", _kept(sys.stdin.buffer, "stdin", stack))
         except OSError as error:
             raise InputError(
                 f"Stdin cannot be read ({error.strerror or error}); expected a table."
@@ -94,12 +95,14 @@ def open_source(argument: str, stack: ExitStack) -> Source:
         if not stat.S_ISDIR(mode):
             # A pipe can be read only once, like stdin.
             with path.open("rb") as pipe:
-                return Source(path.name, _kept(pipe, stack))
+                return Source(path.name, _kept(pipe, path.name, stack))
     except FileNotFoundError:
         raise InputError(
             f"There is no file {argument}; expected a table (CSV, TSV, Parquet, Arrow or NPZ), or "
             "- for stdin. Check the name."
         ) from None
+    except InputError:
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(
@@ -108,10 +111,14 @@ def open_source(argument: str, stack: ExitStack) -> Source:
     raise InputError(f"{argument} is a folder; expected a file.")
 
 
-def _kept(stream: BinaryIO, stack: ExitStack) -> Path:
+def _kept(stream: BinaryIO, name: str, stack: ExitStack) -> Path:
     """Copy a stream to a file that goes away with ``stack``: formats are read in any order."""
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="truemix-"))
     path = Path(folder) / "stdin"
+    limit = max_bytes(LARGEST_COPY)
     with path.open("wb") as file:
-        shutil.copyfileobj(stream, file, 1 << 20)
+        while data := stream.read(1 << 20):
+            if file.tell() + len(data) > limit:
+                raise too_large(f"{name} sends more than", limit)
+            file.write(data)
     return path

@@ -14,14 +14,20 @@ from typing import BinaryIO, NoReturn, cast
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
+from truemix.cli._budget import Budget
 from truemix.cli._formats import Table
 from truemix.cli._source import Source
 from truemix.exceptions import InputError
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
 _BLOCK_BYTES = 4 << 20
+# A block holds at least so many rows that are as long as the header.
+_ROWS_IN_BLOCK = 16
+# The longest line, and the longest value in quotes, of a table that is meant as one.
+_MAX_LINE = 64 << 20
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_UNREADABLE = (csv.Error, OSError, EOFError, zlib.error)
 # What stands for a missing number.
 MISSING = {"", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None"}
 
@@ -42,15 +48,17 @@ class TextTable(Table):
     def batches(self, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
         """Yield the wanted columns, converted to the types."""
         convert = self._convert(list(types), column_types=types)
+        budget = self.budget()
         with self._explaining(types), self._stream() as stream:
-            read = arrow_csv.ReadOptions(block_size=_BLOCK_BYTES)
-            yield from arrow_csv.open_csv(stream, read, self._parse(), convert)
+            for batch in arrow_csv.open_csv(stream, self._in_blocks(), self._parse(), convert):
+                budget.take(batch.nbytes)
+                yield batch
 
     def whole(self, columns: list[str]) -> pa.Table:
         """Return columns with types that fit all their values."""
         with self._explaining({}), self._stream() as stream:
             return arrow_csv.read_csv(
-                stream, parse_options=self._parse(), convert_options=self._convert(columns)
+                stream, self._in_blocks(), self._parse(), self._convert(columns)
             )
 
     def place(self, row: int) -> str:
@@ -59,14 +67,14 @@ class TextTable(Table):
             for number, (line, _) in enumerate(self._records()):
                 if number == row + 1:
                     return f"Line {line} of {self.name}"
-        except csv.Error:
+        except (InputError, *_UNREADABLE):
             pass
         return super().place(row)
 
     # --- header and delimiter -----------------------------------------------------------------
 
     def _beginning(self) -> bytes:
-        with self.reading("gzip"), self._bytes() as file:
+        with self.reading("gzip"), self._file() as file:
             return file.read(1 << 20)
 
     def _delimiter(self, beginning: bytes) -> str:
@@ -80,7 +88,7 @@ class TextTable(Table):
     def _header(self) -> list[str]:
         try:
             _, names = next(self._records(), (0, []))
-        except csv.Error as error:
+        except _UNREADABLE as error:
             self.damaged("CSV", error)
         if not names:
             raise InputError(f"{self.name} has only empty lines; expected a header and rows.")
@@ -106,11 +114,18 @@ class TextTable(Table):
             include_columns=columns, column_types=column_types, null_values=sorted(MISSING)
         )
 
+    def _in_blocks(self) -> arrow_csv.ReadOptions:
+        header = sum(len(name.encode("utf-8", "surrogateescape")) + 3 for name in self.columns)
+        return arrow_csv.ReadOptions(block_size=max(_BLOCK_BYTES, _ROWS_IN_BLOCK * header))
+
     @contextmanager
     def _stream(self) -> Iterator[pa.NativeFile]:
-        compression = "gzip" if self._compressed else None
-        with pa.input_stream(str(self.source.path), compression=compression) as stream:
-            yield stream
+        if self._compressed:
+            with self._file() as file, pa.PythonFile(file, "r") as stream:
+                yield stream
+        else:
+            with pa.input_stream(str(self.source.path)) as stream:
+                yield stream
 
     # --- what was wrong -----------------------------------------------------------------------
 
@@ -119,10 +134,10 @@ class TextTable(Table):
         """Find out what pyarrow did not like, to say it with its line and column."""
         try:
             yield
-        except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
+        except (pa.ArrowException, *_UNREADABLE) as error:
             try:
                 self._look_for_trouble(types)
-            except (csv.Error, OSError, EOFError, zlib.error) as other:
+            except _UNREADABLE as other:
                 self.damaged("CSV", other)
             if "Empty CSV" in str(error):
                 # A header without rows is for the caller to judge.
@@ -165,18 +180,20 @@ class TextTable(Table):
                 f"number{comma}."
             ) from None
 
-    def _bytes(self) -> BinaryIO:
+    def _file(self) -> BinaryIO:
         path = self.source.path
-        return cast(BinaryIO, gzip.open(path, "rb")) if self._compressed else path.open("rb")
+        if not self._compressed:
+            return path.open("rb")
+        return cast(BinaryIO, _Counted(gzip.open(path, "rb"), self.budget()))
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the line where each record begins, and its values; the header comes first."""
-        before = csv.field_size_limit(1 << 30)
+        before = csv.field_size_limit(_MAX_LINE)
         try:
             # Undecodable bytes are kept: they matter only in columns that are used.
-            with self._bytes() as file:
+            with self._file() as file:
                 text = io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="")
-                reader = csv.reader(text, delimiter=self.delimiter)
+                reader = csv.reader(self._lines(text), delimiter=self.delimiter)
                 line = 1
                 for values in reader:
                     if values:
@@ -184,3 +201,36 @@ class TextTable(Table):
                     line = reader.line_num + 1
         finally:
             csv.field_size_limit(before)
+
+    def _lines(self, text: io.TextIOWrapper) -> Iterator[str]:
+        number = 0
+        while line := text.readline(_MAX_LINE):
+            number += 1
+            if len(line) == _MAX_LINE:
+                raise InputError(
+                    f"Line {number} of {self.name} is longer than {_MAX_LINE >> 20} MiB; expected "
+                    "a table with one line per item."
+                )
+            yield line
+
+
+class _Counted(io.RawIOBase):
+    """A file that is unpacked while it is read, as far as the budget goes."""
+
+    def __init__(self, file: gzip.GzipFile, budget: Budget) -> None:
+        self._unpacked, self._budget = file, budget
+
+    def readable(self) -> bool:
+        """Tell that it is for reading."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Read bytes, and refuse the file if there were too many."""
+        data = self._unpacked.read(_BLOCK_BYTES if size < 0 else size)
+        self._budget.take(len(data))
+        return data
+
+    def close(self) -> None:
+        """Close the file."""
+        self._unpacked.close()
+        super().close()

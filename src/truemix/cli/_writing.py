@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
@@ -10,13 +11,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from truemix._arrow_columns import check_type, row_out_of_range
+from truemix._escaping import visible
 from truemix._files import atomic_write
 from truemix._typing import AnyArray, FloatArray
 from truemix.cli._columns import as_text, decoded, is_number
 from truemix.cli._output import FORMULA, no_formula
 from truemix.exceptions import InputError
+from truemix.validation import shown
 
 EXTENSIONS = (".csv", ".tsv", ".parquet", ".arrow", ".feather", ".npz")
+_TEXT_ONLY = {".csv", ".tsv", ".npz"}
 
 
 def check_kind(out: str | None, keep: Sequence[str] | None) -> None:
@@ -28,6 +33,29 @@ def check_kind(out: str | None, keep: Sequence[str] | None) -> None:
         raise InputError(
             f"The extension of {out} names no format; expected one of {', '.join(EXTENSIONS)}."
         )
+
+
+def check_kept(kept: pa.Table, out: str) -> None:
+    """Refuse columns that the format of a file cannot hold, before the work begins."""
+    kind = Path(out).suffix.lower()
+    for name, column in zip(kept.column_names, kept.columns, strict=True):
+        noun = f"The kept column {shown(name)}"
+        if kind in _TEXT_ONLY:
+            check_type(column.type, "kept", noun)
+            if any(row_out_of_range(chunk) is not None for chunk in column.chunks):
+                raise InputError(
+                    f"{noun} has a date of no year from 1 to 9999, or a time of no day; repair it, "
+                    "or leave it out of --keep."
+                )
+        try:
+            if kind == ".parquet":
+                _write_arrow(BytesIO(), pa.table({"kept": column}), kind)
+        except (pa.ArrowException, OverflowError) as error:
+            reason = visible(" ".join(str(error).split()))[:120]
+            raise InputError(
+                f"{noun} cannot be written as Parquet ({reason}); leave it out of --keep, or write "
+                ".arrow."
+            ) from None
 
 
 def write_posteriors(

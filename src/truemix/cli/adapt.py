@@ -72,7 +72,7 @@ def adapt(
     from truemix.cli._output import check_outputs, chosen_format, end_with
     from truemix.cli._progress import Progress
     from truemix.cli._work import Inputs, prepare
-    from truemix.cli._writing import check_kind, write_posteriors
+    from truemix.cli._writing import check_kept, check_kind, write_posteriors
 
     inputs = Inputs(reference, target, label, None, classifier, tuple(keep or ()))
     said = MethodOptions.from_parameters(context.params)
@@ -82,6 +82,8 @@ def adapt(
     with say.heeding_warnings():
         level_used = level_of(level, method)
         prepared = prepare(inputs, said, say)
+        if out is not None and prepared.target.kept is not None:
+            check_kept(prepared.target.kept, out)
         with say.step("quantify"), prepared.scoring():
             found = prepared.quantifier.quantify(prepared.target.X)
         if out is not None:

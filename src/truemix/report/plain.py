@@ -48,8 +48,10 @@ def plain_name(name: Any) -> str | int | float | bool:
     (3, '2024-05-01', 'a, 1')
     """
     if isinstance(name, np.datetime64):
-        # Nanoseconds would come back as a number; no name of a group is finer than microseconds.
-        name = name.astype("datetime64[us]")
+        # Python's dates have neither nanoseconds nor years beyond 9999: NumPy writes these itself.
+        in_python = name.astype("datetime64[us]")
+        exact = in_python == name and isinstance(in_python.item(), datetime.date)
+        name = in_python if exact else str(name).replace("T", " ")
     if isinstance(name, np.generic):
         name = name.item()
     if isinstance(name, float) and not math.isfinite(name):
@@ -57,7 +59,9 @@ def plain_name(name: Any) -> str | int | float | bool:
     if isinstance(name, str | bool | int | float):
         return name
     if isinstance(name, datetime.datetime):
-        midnight = name.time() == datetime.time() and name.tzinfo is None
+        # The time of pandas' dates leaves nanoseconds out.
+        midnight = name.time() == datetime.time() and not getattr(name, "nanosecond", 0)
+        midnight = midnight and name.tzinfo is None
         return name.date().isoformat() if midnight else name.isoformat(" ")
     if isinstance(name, datetime.date):
         return name.isoformat()
