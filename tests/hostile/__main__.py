@@ -15,7 +15,7 @@ from itertools import islice
 from hostile.attempts import ANSWERED, REFUSED, Attempt, Outcome, outcomes
 
 # Modules with a function ``attempts(seed) -> Iterator[Attempt]``.
-KINDS = ("arrow_types", "labels", "input_files")
+KINDS = ("arrow_types", "labels", "input_files", "streams")
 
 
 def listed(kind: str, seed: int, every: int) -> Iterator[Attempt]:
