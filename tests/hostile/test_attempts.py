@@ -12,7 +12,7 @@ from hostile.attempts import ANSWERED, REFUSED, Attempt, check_sentence, outcome
 from truemix.exceptions import InputError
 
 # Each so-many-th attempt of a kind: seconds.
-EVERY = {"arrow_types": 45, "labels": 40, "input_files": 60, "streams": 25}
+EVERY = {"arrow_types": 45, "labels": 40, "input_files": 97, "streams": 25}
 
 
 @pytest.mark.parametrize("kind", KINDS)
