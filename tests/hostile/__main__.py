@@ -21,6 +21,7 @@ KINDS = (
     "arrow_types",
     "labels",
     "input_files",
+    "streams",
     "saved_files",
     "bench_files",
 )

@@ -18,6 +18,7 @@ EVERY = {
     "arrow_types": 45,
     "labels": 40,
     "input_files": 60,
+    "streams": 25,
     "saved_files": 97,
     "bench_files": 10,
 }
