@@ -275,3 +275,19 @@ def test_huge_scores_are_named_without_a_numpy_warning():
 
 def test_errors_are_value_errors():
     assert issubclass(InputError, ValueError)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array(["a", "b"], pa.string_view()),
+        pa.array(["a", "b"]).dictionary_encode(),
+        pa.ExtensionArray.from_storage(pa.json_(), pa.array(["a", "b"])),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_runs_of_any_kind_of_text_are_groups(values):
+    # Begun in the middle of a run.
+    runs = pa.RunEndEncodedArray.from_arrays([3, 6], values).slice(1)
+    keys, rows = groups_of(runs, 5)
+    assert dict(zip(keys, map(len, rows), strict=True)) == {"a": 2, "b": 3}

@@ -66,10 +66,7 @@ def meaning(kind: pa.DataType) -> str | None:
     """Return what a column of this type holds, or None for what is no single value."""
     if isinstance(kind, pa.BaseExtensionType):
         return _EXTENSIONS.get(kind.extension_name)
-    if pa.types.is_run_end_encoded(kind):
-        # pyarrow has no function to decode runs of what is encoded in its turn.
-        kind = kind.value_type
-    elif pa.types.is_dictionary(kind):
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return meaning(kind.value_type)
     return next((noun for fits, noun in _MEANINGS if fits(kind)), None)
 
@@ -124,13 +121,24 @@ def usual(column: pa.Array) -> pa.Array:
     if isinstance(kind, pa.BaseExtensionType):
         return _without_extension(column)
     if pa.types.is_run_end_encoded(kind):
-        return usual(pc.run_end_decode(column))
+        return pc.run_end_decode(_plain_runs(column))
     if pa.types.is_dictionary(kind):
         values = usual(column.dictionary)
         if pa.types.is_string(values.type) and not values.null_count:
             return pa.DictionaryArray.from_arrays(column.indices, values)
         return values.take(column.indices)
     return column.cast(_usual_type(kind))
+
+
+def _plain_runs(column: pa.RunEndEncodedArray) -> pa.RunEndEncodedArray:
+    """Return runs of a common type: pyarrow decodes no others."""
+    values = usual(column.values)
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if values.type == column.type.value_type:
+        return column
+    runs = pa.RunEndEncodedArray.from_arrays(column.run_ends, values)
+    return runs.slice(column.offset, len(column))
 
 
 def _usual_type(kind: pa.DataType) -> pa.DataType:
