@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from truemix.inference import _version_run, sample_versions
-from truemix.inference._failures import failures, split_rhat_limit
+from truemix.inference._failures import failures, rhat_limit
 from truemix.inference._replicate_diagnostics import replicate_statistics
 from truemix.inference._version_sweeps import sweep_versions
 
@@ -157,4 +157,4 @@ def test_the_limit_of_split_r_hat_is_met_by_independent_draws():
     halves = rng.normal(size=(4000, 2, 200)).mean(axis=2)
     # R-hat^2 is 1 + (half the squared difference of the halves' means), for variance 1.
     rhat = np.sqrt(1.0 + 0.5 * np.diff(halves, axis=1) ** 2 / 2)
-    assert (rhat > split_rhat_limit(400.0, 1)).mean() < 1e-3
+    assert (rhat > rhat_limit(400.0, 2, 1)).mean() < 1e-3

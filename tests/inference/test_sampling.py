@@ -35,11 +35,11 @@ def separated(counts):
 
 def check_moments(draws, mean, sd):
     """Check the mean and the standard deviation of each column within five standard errors."""
-    ess, _ = effective_sizes(draws)
+    ess, *_ = effective_sizes(draws)
     assert (np.abs(draws.mean(axis=0) - mean) < 5 * sd / np.sqrt(ess)).all()
     # The standard error of a variance, with the draws' own fourth moment.
     square = (draws - mean) ** 2
-    ess, _ = effective_sizes(square)
+    ess, *_ = effective_sizes(square)
     assert (np.abs(square.mean(axis=0) - sd**2) < 5 * square.std(axis=0) / np.sqrt(ess)).all()
 
 
@@ -47,7 +47,7 @@ def check_quantiles(draws, quantile):
     """Check the distribution function at the quantiles of 5, 25, 50, 75 and 95 %."""
     for p in (0.05, 0.25, 0.5, 0.75, 0.95):
         below = (draws <= quantile(p)).astype(float)
-        ess, _ = effective_sizes(below)
+        ess, *_ = effective_sizes(below)
         assert (np.abs(below.mean(axis=0) - p) < 5 * np.sqrt(p * (1 - p) / ess)).all()
 
 
@@ -99,7 +99,7 @@ def test_two_overlapping_classes_agree_with_the_integral(sampler, temperature, p
     check_quantiles(first, lambda q: np.interp(q, cdf, p))
     # Given pi the expected share of the batch is the mean responsibility.
     share = (density * (p * L[:, :1] / (p * L[:, :1] + (1 - p) * L[:, 1:])).mean(axis=0)).sum()
-    ess, _ = effective_sizes(sample.batch[:, :1])
+    ess, *_ = effective_sizes(sample.batch[:, :1])
     assert abs(sample.batch[:, 0].mean() - share) < 5 * sample.batch[:, 0].std() / np.sqrt(ess[0])
 
 

@@ -1,57 +1,81 @@
-"""How much a sample is worth: bulk effective sample size and split R-hat.
+"""How much a sample is worth: bulk effective sample size and R-hat of several chains.
 
 As defined by Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021): the draws are replaced by
-normal scores of their ranks, the chain is split in halves, autocorrelations are summed up to
-Geyer's initial monotone sequence. Sums over lags are taken directly, not by Fourier transform: a
+normal scores of their ranks, autocorrelations are summed up to Geyer's initial monotone
+sequence. Sums over lags are taken directly, not by Fourier transform: a
 chain worth keeping needs a handful of them.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
 from truemix._compiled import compiled, compiled_vectors
-from truemix._typing import FloatArray
-from truemix.inference._failures import split_rhat_limit
+from truemix._typing import BoolArray, FloatArray
+from truemix.inference._failures import rhat_limit
 
 # Fewer draws than this say nothing about autocorrelation.
 MIN_CHAIN = 16
 
 
-def chain_statistics(draws: FloatArray) -> dict[str, float | None]:
-    """Return the smallest effective sample size, the largest R-hat, and the largest by chance.
+def chain_statistics(chains: FloatArray, certain: BoolArray | None = None) -> dict[str, Any]:
+    """Return the smallest effective sample size of a class and the R-hat furthest beyond chance.
 
-    All are None for a chain that is too short to tell.
+    A share that is the same in all draws of all chains has been found as often as there are chains,
+    however many draws there are, unless it is ``certain`` (K,): ``constant`` counts such shares.
+
+    Parameters
+    ----------
+    chains : array of shape (m, h, K)
+        The draws of each chain.
+    certain : array of shape (K,), optional
+        Which shares must be the same in all draws.
     """
-    if len(draws) < MIN_CHAIN:
-        return {"ess": None, "rhat": None, "rhat_limit": None}
-    ess, rhat = effective_sizes(draws)
-    limit = split_rhat_limit(float(ess.min()), draws.shape[1])
-    return {"ess": float(ess.min()), "rhat": float(rhat.max()), "rhat_limit": limit}
+    m, h, K = chains.shape
+    ess, rhat, within = effective_sizes(chains)
+    constant = (chains == chains[0, 0]).all(axis=(0, 1))
+    ess[constant] = m
+    if certain is not None:
+        ess[constant & certain] = m * h
+        constant &= ~certain
+    limit = np.array([rhat_limit(each, m, K) for each in within])
+    worst = int(np.argmax(rhat - limit))
+    return {
+        "ess": float(ess.min()),
+        "rhat": float(rhat[worst]),
+        "rhat_limit": float(limit[worst]),
+        "constant": int(constant.sum()),
+    }
 
 
-def effective_sizes(draws: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the bulk effective sample size and the split R-hat of each column.
+def effective_sizes(chains: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return for each column the bulk effective sample size, R-hat, and the former within chains.
 
-    A constant column counts as independent draws with R-hat 1.
+    Within chains means if all had the same mean. ``chains`` is (m, h, K), or (n, K) for one chain
+    that is split in halves. A constant column counts as independent draws with R-hat 1.
 
     Examples
     --------
     >>> import numpy as np
-    >>> ess, rhat = effective_sizes(np.random.default_rng(0).normal(size=(1000, 2)))
+    >>> ess, rhat, _ = effective_sizes(np.random.default_rng(0).normal(size=(1000, 2)))
     >>> bool((ess > 700).all()), bool((rhat < 1.02).all())
     (True, True)
     """
-    half = len(draws) // 2
-    # The middle one of an odd number of draws takes part in neither half.
-    halves = np.concatenate([draws[:half], draws[-half:]])
-    columns = np.ascontiguousarray(halves.T)
-    ess, rhat = _measure(columns, np.argsort(columns, axis=1), _scores(2 * half))
-    return ess, rhat
+    if chains.ndim == 2:
+        half = len(chains) // 2
+        # The middle one of an odd number of draws takes part in neither half.
+        chains = np.stack([chains[:half], chains[-half:]])
+    m, h, K = chains.shape
+    columns = np.ascontiguousarray(chains.reshape(m * h, K).T)
+    found: tuple[FloatArray, FloatArray, FloatArray] = _measure(
+        columns, np.argsort(columns, axis=1), _scores(m * h), m
+    )
+    return found
 
 
 @lru_cache(maxsize=16)
@@ -64,16 +88,16 @@ def _scores(n: int) -> FloatArray:
 
 @compiled
 def _measure(
-    columns: FloatArray, orders: npt.NDArray[np.int64], scores: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+    columns: FloatArray, orders: npt.NDArray[np.int64], scores: FloatArray, m: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     K, n = columns.shape
-    ess, rhat = np.empty(K), np.empty(K)
+    ess, rhat, inside = np.empty(K), np.empty(K), np.empty(K)
     z, folded, distance = np.empty(n), np.empty(n), np.empty(n)
     far_order = np.empty(n, np.int64)
     for k in range(K):
         x, order = columns[k], orders[k]
         _rank_scores(x, order, scores, z)
-        ess[k] = _bulk_ess(z)
+        ess[k], inside[k] = _bulk_ess(z, m, False), _bulk_ess(z, m, True)
         middle = 0.5 * (x[order[n // 2 - 1]] + x[order[n // 2]])
         # Sorted by distance from the median: merge what is below, read backwards, and above.
         low, high = n // 2 - 1, n // 2
@@ -87,8 +111,8 @@ def _measure(
         for t in range(n):
             distance[t] = abs(x[t] - middle)
         _rank_scores(distance, far_order, scores, folded)
-        rhat[k] = max(_split_rhat(z), _split_rhat(folded))
-    return ess, rhat
+        rhat[k] = max(_rhat(z, m), _rhat(folded, m))
+    return ess, rhat, inside
 
 
 @compiled
@@ -107,21 +131,24 @@ def _rank_scores(
 
 
 @compiled
-def _spread(z: FloatArray) -> tuple[float, float, float, float]:
-    """Return the mean of each half, the variance within and the variance in all (both per draw)."""
-    h = len(z) // 2
-    first, second, within = 0.0, 0.0, 0.0
-    for t in range(h):
-        first += z[t] / h
-        second += z[h + t] / h
-    for t in range(h):
-        within += 0.5 * ((z[t] - first) ** 2 + (z[h + t] - second) ** 2) / (h - 1)
-    return first, second, within, within * (h - 1) / h + 0.5 * (first - second) ** 2
+def _spread(z: FloatArray, m: int) -> tuple[FloatArray, float, float]:
+    """Return the mean of each chain, the variance within and the variance in all (per draw)."""
+    h = len(z) // m
+    means, middle, within, between = np.zeros(m), 0.0, 0.0, 0.0
+    for c in range(m):
+        for t in range(h):
+            means[c] += z[c * h + t] / h
+        middle += means[c] / m
+    for c in range(m):
+        for t in range(h):
+            within += (z[c * h + t] - means[c]) ** 2 / (m * (h - 1))
+        between += (means[c] - middle) ** 2 / (m - 1)
+    return means, within, within * (h - 1) / h + between
 
 
 @compiled
-def _split_rhat(z: FloatArray) -> float:
-    _, _, within, total = _spread(z)
+def _rhat(z: FloatArray, m: int) -> float:
+    _, within, total = _spread(z, m)
     if within <= 0.0:
         return 1.0 if total <= 0.0 else np.inf
     rhat: float = np.sqrt(total / within)
@@ -129,33 +156,36 @@ def _split_rhat(z: FloatArray) -> float:
 
 
 @compiled_vectors
-def _lagged(z: FloatArray, first: float, second: float, lag: int) -> float:
-    """Return the autocovariance at ``lag``, mean of both halves."""
-    h = len(z) // 2
+def _lagged(z: FloatArray, means: FloatArray, lag: int) -> float:
+    """Return the autocovariance at ``lag``, mean of all chains."""
+    m = len(means)
+    h = len(z) // m
     total = 0.0
-    for t in range(h - lag):
-        total += (z[t] - first) * (z[t + lag] - first)
-    for t in range(h, 2 * h - lag):
-        total += (z[t] - second) * (z[t + lag] - second)
-    return total / (2 * h)
+    for c in range(m):
+        for t in range(c * h, (c + 1) * h - lag):
+            total += (z[t] - means[c]) * (z[t + lag] - means[c])
+    return total / (m * h)
 
 
 @compiled
-def _bulk_ess(z: FloatArray) -> float:
+def _bulk_ess(z: FloatArray, m: int, inside: bool) -> float:
+    """Return the effective sample size; ``inside`` leaves out what chains differ by."""
     n = len(z)
-    h = n // 2
-    first, second, within, total = _spread(z)
+    h = n // m
+    means, within, total = _spread(z, m)
+    if inside:
+        total = within
     if total <= 0.0:
         return float(n)
-    even, odd = 1.0, 1.0 - (within - _lagged(z, first, second, 1)) / total
+    even, odd = 1.0, 1.0 - (within - _lagged(z, means, 1)) / total
     # Sums of neighbouring lags are positive and falling for a reversible chain: the sum ends
     # where they turn negative, and rises are noise.
     time, previous, lag = -1.0, even + odd, 1
     while even + odd > 0.0 and lag < h - 3:
         previous = min(previous, even + odd)
         time += 2.0 * previous
-        even = 1.0 - (within - _lagged(z, first, second, lag + 1)) / total
-        odd = 1.0 - (within - _lagged(z, first, second, lag + 2)) / total
+        even = 1.0 - (within - _lagged(z, means, lag + 1)) / total
+        odd = 1.0 - (within - _lagged(z, means, lag + 2)) / total
         lag += 2
     time += max(even, 0.0)
     ess: float = n / max(time, 1.0 / np.log10(n))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-from scipy.special import ndtri
+from scipy.special import fdtri
+
+from truemix.inference.versions import MIN_REPLICATES
 
 # The effective sample size per draw that a chain promises.
 PROMISED = 0.4
@@ -19,31 +22,32 @@ FALSE_ALARM = 1e-4
 HARMLESS = 1.01
 
 
-def split_rhat_limit(ess: float, n_classes: int) -> float:
-    """Return the largest split R-hat that chance explains.
+def rhat_limit(ess: float, n_chains: int, n_classes: int) -> float:
+    """Return the largest R-hat between chains that chance explains.
 
-    With halves of ess / 2 independent draws, R-hat^2 - 1 is chi-squared over ess / 2 even if
-    nothing is wrong; the largest of K classes and two R-hats each must exceed that.
+    Of m chains with ess / m independent draws each, R-hat^2 - 1 is F-distributed times m / ess even
+    if nothing is wrong; the largest of K classes and two R-hats each must exceed that.
 
     Examples
     --------
-    >>> round(split_rhat_limit(400.0, 3), 3)
-    1.046
+    >>> round(rhat_limit(400.0, 2, 3), 3)
+    1.047
     """
-    noise = float(ndtri(FALSE_ALARM / (4 * n_classes))) ** 2 / max(ess, 1.0)
-    return max(HARMLESS, 1.0 + noise)
+    degrees = n_chains - 1.0, max(ess - n_chains, 4.0)
+    noise = float(fdtri(*degrees, 1.0 - FALSE_ALARM / (2 * n_classes)))
+    return max(HARMLESS, math.sqrt(1.0 + noise * n_chains / max(ess, 1.0)))
 
 
 def falls_short(chain: Mapping[str, float | None], n_draws: int) -> bool:
-    """Return whether a chain's draws are worth less than is promised, if that can be told.
+    """Return whether draws are worth less than is promised, or than an interval needs.
 
     Examples
     --------
-    >>> falls_short({"ess": 300.0}, 1000), falls_short({"ess": None}, 10)
+    >>> falls_short({"ess": 300.0}, 1000), falls_short({"ess": 50.0}, 100)
     (True, False)
     """
     ess = chain["ess"]
-    return ess is not None and ess < PROMISED * n_draws
+    return ess is not None and ess < max(PROMISED * n_draws, MIN_DRAWS)
 
 
 def failures(diagnostics: Mapping[str, Any], n_draws: int) -> list[str]:
@@ -60,12 +64,18 @@ def failures(diagnostics: Mapping[str, Any], n_draws: int) -> list[str]:
     ess, rhat = diagnostics["ess"], diagnostics["rhat"]
     replicated = diagnostics.get("versions", 1) > 1
     failed = []
+    if diagnostics.get("constant", 0) > 0:
+        failed.append(
+            "A share is the same in all draws although no item makes it certain: chains stayed "
+            f"where they first came to rest, so the draws are worth no more than {ess:.0f}. "
+            "Use a larger prior."
+        )
     if n_draws < MIN_DRAWS:
         failed.append(
             f"{n_draws} draws are fewer than the {MIN_DRAWS} that a 95 % interval needs to have "
             "one beyond each end; increase draws."
         )
-    elif ess is not None and ess < MIN_DRAWS:
+    elif ess is not None and ess < MIN_DRAWS and not failed:
         failed.append(
             f"The {n_draws} draws are worth {ess:.0f} independent ones, fewer than the {MIN_DRAWS} "
             "that a 95 % interval needs to have one beyond each end; increase draws."
@@ -78,8 +88,8 @@ def failures(diagnostics: Mapping[str, Any], n_draws: int) -> list[str]:
     if rhat is not None and rhat > diagnostics["rhat_limit"]:
         what = (
             "chains that started far from the mode have not reached the same mixes as the others"
-            if replicated
-            else "the first and the second half of the draws disagree"
+            if diagnostics.get("versions", MIN_REPLICATES) >= MIN_REPLICATES
+            else "the first and the second half of a chain disagree"
         )
         failed.append(
             f"R-hat is {rhat:.3f}, above {diagnostics['rhat_limit']:.3f}: {what}, so the draws are "

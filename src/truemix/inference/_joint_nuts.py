@@ -25,6 +25,7 @@ def run_joint_nuts(
     draws: int,
     warmup: int,
     seed: int,
+    spread: float,
 ) -> Chain:
     """Draw mixes and matrices: ``(draws, K + K * C)``, the mix first, then the matrix by rows."""
     K, C = row_shapes.shape
@@ -43,6 +44,7 @@ def run_joint_nuts(
         warmup=warmup,
         seed=seed,
         accept=0.8,
+        spread=spread,
     )
 
 

@@ -48,7 +48,7 @@ def run_compiled(
     warmup: int,
     seed: int,
     accept: float,
-    spread: float = 0.1,
+    spread: float,
 ) -> Chain:
     """Draw from a density with ``dimension`` coordinates; each draw is expanded by ``expand``.
 

@@ -23,7 +23,7 @@ from scipy.stats import rankdata
 
 from truemix._typing import BoolArray, FloatArray, IntArray
 from truemix.inference._diagnostics import MIN_CHAIN, effective_sizes
-from truemix.inference._failures import FALSE_ALARM, HARMLESS, split_rhat_limit
+from truemix.inference._failures import FALSE_ALARM, HARMLESS, rhat_limit
 from truemix.inference.versions import MIN_REPLICATES
 
 
@@ -42,9 +42,9 @@ def replicate_statistics(draws: FloatArray, ends: IntArray, dispersed: BoolArray
     if len(sizes) >= MIN_REPLICATES:
         known = len(draws) >= MIN_CHAIN
         squared_error = observed / len(sizes)
-        # A share that is the same in all draws is as certain as they can be.
+        # A share that is the same in all draws has been found by each replicate, and no oftener.
         ess = np.divide(
-            draws.var(axis=0), squared_error, out=np.full(draws.shape[1], float(len(draws))),
+            draws.var(axis=0), squared_error, out=np.full(draws.shape[1], float(len(sizes))),
             where=squared_error > 0,
         )  # fmt: skip
         worth = float(min(ess.min(), len(draws))), *_between_starts(draws, ends, dispersed)
@@ -71,10 +71,10 @@ def _one_by_one(draws: FloatArray, ends: IntArray) -> tuple[FloatArray, tuple[fl
         if len(chain) < MIN_CHAIN:
             squared_error += chain.var(axis=0)
             continue
-        ess, rhat = effective_sizes(chain)
+        ess, rhat, _ = effective_sizes(chain)
         squared_error += chain.var(axis=0) / ess
         least = min(least, float(ess.min()))
-        found = float(rhat.max()), split_rhat_limit(float(ess.min()), draws.shape[1])
+        found = float(rhat.max()), rhat_limit(float(ess.min()), 2, draws.shape[1])
         worst = max(worst, found, key=lambda pair: pair[0] - pair[1])
     return squared_error / len(chains) ** 2, (least * len(chains), *worst)
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from truemix._typing import FloatArray
+from truemix._typing import BoolArray, FloatArray
 from truemix.exceptions import InputError
 from truemix.inference._allocation import Layout, allocate_draws, arrange
+from truemix.inference._chains import N_CHAINS, draws_per_chain, far_start, settle, starts_far
 from truemix.inference._checks import check_finite
-from truemix.inference._diagnostics import chain_statistics
-from truemix.inference._failures import DIVERGENT, failures, falls_short
+from truemix.inference._failures import DIVERGENT, failures
 from truemix.inference._gibbs import sweep
 from truemix.inference._nutpie import Chain
 from truemix.inference._nuts import run_nuts
 from truemix.inference._plan import MOST_CHAINS, Plan, Settings, make_plan
 from truemix.inference._posterior import Posterior, make_posterior
 from truemix.inference._proposal import Proposal, jump_chain, no_proposal
-from truemix.inference._random import seed_state
+from truemix.inference._random import State, seed_state
 
 # Mean acceptances of NUTS to try in turn, until hardly any trajectory diverges.
 _ACCEPT = (0.8, 0.95, 0.99)
@@ -26,6 +26,10 @@ _ACCEPT = (0.8, 0.95, 0.99)
 _LONG_TAIL = 0.75
 # How far from the mode a chain of NUTS starts, in posterior standard deviations per coordinate.
 _AT_THE_MODE, _FAR = 0.1, 3.0
+# Chains of NUTS, which take long to adapt; the fourth part of them starts far away.
+NUTS_CHAINS = 4
+# A class is impossible for an item if its likelihood is this part of the largest.
+_IMPOSSIBLE = 1e-12
 
 
 def sample_one(
@@ -38,12 +42,7 @@ def sample_one(
 
 
 def draw_mixes(
-    L: FloatArray,
-    w: FloatArray,
-    settings: Settings,
-    seed: np.random.SeedSequence,
-    *,
-    dispersed: bool = False,
+    L: FloatArray, w: FloatArray, settings: Settings, seed: np.random.SeedSequence
 ) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
     """Return draws of the mix, of the realised mix, and diagnostics.
 
@@ -57,8 +56,6 @@ def draw_mixes(
         What to draw.
     seed : SeedSequence
         Where the randomness comes from.
-    dispersed : bool
-        Whether NUTS starts far from the mode.
     """
     whole = bool((w == np.floor(w)).all())
     if settings.sampler == "gibbs":
@@ -68,17 +65,33 @@ def draw_mixes(
     posterior = make_posterior(L, w, settings.prior, settings.temperature)
     layout = arrange(posterior.L, posterior.w, posterior.mode)
     chains, allocation, pilot = seed.spawn(3)
-    plan = make_plan(posterior, layout, settings, whole, pilot)
+    made = settings._replace(draws=N_CHAINS * draws_per_chain(settings.draws))
+    plan = make_plan(posterior, layout, made, whole, pilot)
     if plan.sampler == "gibbs":
-        results = _by_gibbs(posterior, layout, settings, plan, seed)
+        results = _by_gibbs(posterior, layout, settings, plan, chains)
     elif plan.proposal is not None:
         results = _by_jumps(posterior, layout, settings, plan, plan.proposal, chains, allocation)
     else:
-        spread = _FAR if dispersed else _AT_THE_MODE
-        results = _by_nuts(posterior, layout, settings, plan, chains, allocation, spread)
+        results = _by_nuts(posterior, layout, settings, plan, chains, allocation)
     draws, batch, diagnostics = results
     check_finite("mix", draws, batch)
     return draws, batch, {"sampler": plan.sampler, "reason": plan.reason, **diagnostics}
+
+
+def draw_replicate(
+    L: FloatArray, settings: Settings, seed: np.random.SeedSequence, *, dispersed: bool
+) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
+    """Return a few draws of a single chain of NUTS, to be judged together with other replicates."""
+    posterior = make_posterior(L, np.ones(len(L)), settings.prior, settings.temperature)
+    layout = arrange(posterior.L, posterior.w, posterior.mode)
+    stream, allocation = seed.spawn(2)
+    spread = _FAR if dispersed else _AT_THE_MODE
+    own, accept = int(stream.generate_state(1, np.uint64)[0]), _acceptances(posterior)[0]
+    chain = run_nuts(posterior, settings.draws, settings.warmup, own, accept, spread)
+    draws = np.ascontiguousarray(chain.draws)
+    batch = allocate_draws(layout, draws, seed_state(allocation))
+    diagnostics = _statistics({}, chain.acceptance, 1, chain.steps)
+    return draws, batch, {**diagnostics, "divergences": chain.divergences}
 
 
 def check_gibbs(temperature: float, w: FloatArray, whole: bool) -> None:
@@ -106,7 +119,7 @@ def _only_one_class(draws: int) -> tuple[FloatArray, FloatArray, dict[str, Any]]
 
 
 def _statistics(
-    chain: dict[str, float | None], acceptance: float, thinning: int, steps: int
+    chain: dict[str, Any], acceptance: float, thinning: int, steps: int
 ) -> dict[str, Any]:
     return {
         **chain,
@@ -117,35 +130,68 @@ def _statistics(
     }
 
 
+def _certain(posterior: Posterior) -> BoolArray:
+    """Return which shares the items leave no doubt about: those of classes that explain none.
+
+    If only one class explains any item, its share is certain too.
+    """
+    impossible = posterior.L.max(axis=0) <= _IMPOSSIBLE
+    return np.asarray(impossible | (impossible.sum() == len(impossible) - 1))
+
+
+class _Start(NamedTuple):
+    """Where a chain is, its random stream, and how many steps to discard."""
+
+    pi: FloatArray
+    state: State
+    discard: int
+
+
+def _starts(posterior: Posterior, plan: Plan, stream: np.random.SeedSequence) -> list[_Start]:
+    """Return the chains: the steps to discard are shared out, but a far start takes its own."""
+    starts = []
+    for number, own in enumerate(stream.spawn(N_CHAINS)):
+        pi, discard = posterior.mode.copy(), -(-plan.discard // N_CHAINS)
+        if starts_far(number):
+            pi, discard = far_start(own, len(pi)), max(discard, plan.forget)
+        starts.append(_Start(pi, seed_state(own), discard))
+    return starts
+
+
 def _by_gibbs(
     posterior: Posterior,
     layout: Layout,
     settings: Settings,
     plan: Plan,
-    seed: np.random.SeedSequence,
+    stream: np.random.SeedSequence,
 ) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
-    state, pi, n = seed_state(seed), posterior.mode.copy(), settings.draws
+    K, kept = len(posterior.mode), draws_per_chain(settings.draws)
     tries = 0 if plan.proposal is None else 1
-    proposal = plan.proposal or no_proposal(len(pi))
+    proposal = plan.proposal or no_proposal(K)
+    starts, made, accepted = _starts(posterior, plan, stream), 0, 0
 
-    thinning, steps = plan.thinning, plan.discard + n * plan.thinning
-    draws, batch, accepted = sweep(
-        layout, posterior.prior, pi, state, plan.discard, n, thinning, proposal, tries
-    )
-    worth = chain_statistics(draws)
-    while falls_short(worth, n) and 2 * thinning <= plan.most:
-        # As many sweeps again, and every second draw of both: nothing is thrown away.
-        more, more_batch, more_accepted = sweep(
-            layout, posterior.prior, pi, state, 0, n, thinning, proposal, tries
-        )
-        draws = np.concatenate([draws, more])[1::2]
-        batch = np.concatenate([batch, more_batch])[1::2]
-        accepted += more_accepted
-        steps += n * thinning
-        thinning *= 2
-        worth = chain_statistics(draws)
+    def more(thinning: int) -> FloatArray:
+        nonlocal made, accepted
+        chains = []
+        for start in starts:
+            discard = start.discard if made < N_CHAINS else 0
+            draws, batch, taken = sweep(
+                layout, posterior.prior, start.pi, start.state, discard, kept, thinning, proposal,
+                tries,
+            )  # fmt: skip
+            chains.append(np.hstack([draws, batch]))
+            made, accepted = made + 1, accepted + taken
+        return np.stack(chains)
+
+    settled = settle(
+        more, settings.draws, K,
+        thinning=plan.thinning, most=plan.most, certain=_certain(posterior),
+    )  # fmt: skip
+    steps = sum(start.discard for start in starts) + N_CHAINS * kept * settled.thinning
+    draws, batch = np.hsplit(settled.values, 2)
     acceptance = accepted / steps if tries else 1.0
-    return draws, batch, _statistics(worth, acceptance, thinning, steps)
+    diagnostics = _statistics(settled.worth, acceptance, settled.thinning, steps)
+    return np.ascontiguousarray(draws), np.ascontiguousarray(batch), diagnostics
 
 
 def _by_jumps(
@@ -157,20 +203,31 @@ def _by_jumps(
     stream: np.random.SeedSequence,
     allocation: np.random.SeedSequence,
 ) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
-    state, pi, n = seed_state(stream), posterior.mode.copy(), settings.draws
-    thinning, steps = plan.thinning, plan.discard + n * plan.thinning
-    draws, accepted = jump_chain(proposal, pi, state, plan.discard, n, thinning)
-    worth = chain_statistics(draws)
-    while falls_short(worth, n) and 2 * thinning <= plan.most:
-        more, more_accepted = jump_chain(proposal, pi, state, 0, n, thinning)
-        draws = np.concatenate([draws, more])[1::2]
-        accepted += more_accepted
-        steps += n * thinning
-        thinning *= 2
-        worth = chain_statistics(draws)
-    draws = np.ascontiguousarray(draws)
-    batch = allocate_draws(layout, draws, seed_state(allocation))
-    return draws, batch, _statistics(worth, accepted / steps, thinning, steps)
+    K, kept = len(posterior.mode), draws_per_chain(settings.draws)
+    starts, made, accepted = _starts(posterior, plan, stream), 0, 0
+
+    def more(thinning: int) -> FloatArray:
+        nonlocal made, accepted
+        chains = []
+        for start in starts:
+            discard = start.discard if made < N_CHAINS else 0
+            draws, taken = jump_chain(proposal, start.pi, start.state, discard, kept, thinning)
+            chains.append(draws)
+            made, accepted = made + 1, accepted + taken
+        return np.stack(chains)
+
+    settled = settle(
+        more, settings.draws, K,
+        thinning=plan.thinning, most=plan.most, certain=_certain(posterior),
+    )  # fmt: skip
+    steps = sum(start.discard for start in starts) + N_CHAINS * kept * settled.thinning
+    batch = allocate_draws(layout, settled.values, seed_state(allocation))
+    diagnostics = _statistics(settled.worth, accepted / steps, settled.thinning, steps)
+    return settled.values, batch, diagnostics
+
+
+def _acceptances(posterior: Posterior) -> list[float]:
+    return list(_ACCEPT if posterior.prior.min() >= _LONG_TAIL else _ACCEPT[1:])
 
 
 def _by_nuts(
@@ -180,33 +237,40 @@ def _by_nuts(
     plan: Plan,
     stream: np.random.SeedSequence,
     allocation: np.random.SeedSequence,
-    spread: float,
 ) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
-    n = settings.draws
-    chains: list[Chain] = []
-    seeds = stream.generate_state(MOST_CHAINS, np.uint64)
-    accept = list(_ACCEPT if posterior.prior.min() >= _LONG_TAIL else _ACCEPT[1:])
-    wanted, steps = 1, 0
-    while True:
-        for number in range(len(chains), wanted):
-            # Chains that follow start from the same mode and scales: less is left to adapt.
-            warmup = settings.warmup if number == 0 else settings.warmup // 2
-            chain = run_nuts(posterior, n, warmup, int(seeds[number]), accept[0], spread)
-            steps += chain.steps
-            while number == 0 and chain.divergences > DIVERGENT * n and len(accept) > 1:
+    kept = draws_per_chain(settings.draws, NUTS_CHAINS)
+    seeds = iter(stream.generate_state(NUTS_CHAINS * MOST_CHAINS, np.uint64).tolist())
+    accept, done = _acceptances(posterior), list[Chain]()
+
+    def run(number: int) -> Chain:
+        # Chains that follow start from the same mode and scales: less is left to adapt.
+        warmup = settings.warmup if not done else settings.warmup // NUTS_CHAINS
+        spread = _FAR if starts_far(number) else _AT_THE_MODE
+        return run_nuts(posterior, kept, warmup, next(seeds), accept[0], spread)
+
+    def more(rounds: int) -> FloatArray:
+        # NUTS cannot go on where it was: instead of longer chains there are more of them, which
+        # are thinned to the same number of draws.
+        chains = []
+        for number in range(NUTS_CHAINS):
+            own = [run(number) for _ in range(rounds)]
+            while not done and own[0].divergences > DIVERGENT * kept and len(accept) > 1:
+                done.append(own[0])
                 accept.pop(0)
-                chain = run_nuts(posterior, n, warmup, int(seeds[number]), accept[0], spread)
-                steps += chain.steps
-            chains.append(chain)
-        # Each chain gives the same number of draws, evenly spaced, in its own order.
-        draws = np.concatenate([chain.draws for chain in chains])[wanted - 1 :: wanted]
-        worth = chain_statistics(draws)
-        if not falls_short(worth, n) or 2 * wanted > plan.most:
-            break
-        wanted *= 2
-    draws = np.ascontiguousarray(draws)
-    batch = allocate_draws(layout, draws, seed_state(allocation))
-    acceptance = float(np.mean([chain.acceptance for chain in chains]))
-    diagnostics = _statistics(worth, acceptance, wanted, steps)
-    diagnostics["divergences"] = sum(chain.divergences for chain in chains)
-    return draws, batch, diagnostics
+                own = [run(number) for _ in range(rounds)]
+            done.extend(own)
+            chains.append(np.concatenate([chain.draws for chain in own])[rounds - 1 :: rounds])
+        return np.stack(chains)
+
+    settled = settle(
+        more, settings.draws, len(posterior.mode),
+        thinning=1, most=plan.most, certain=_certain(posterior),
+    )  # fmt: skip
+    batch = allocate_draws(layout, settled.values, seed_state(allocation))
+    acceptance = float(np.mean([chain.acceptance for chain in done]))
+    steps = sum(chain.steps for chain in done)
+    diagnostics = _statistics(settled.worth, acceptance, settled.thinning, steps)
+    used = done[-NUTS_CHAINS * settled.thinning :]
+    return settled.values, batch, {
+        **diagnostics, "divergences": sum(chain.divergences for chain in used)
+    }  # fmt: skip

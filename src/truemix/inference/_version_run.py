@@ -8,18 +8,15 @@ import numpy as np
 
 from truemix._typing import FloatArray, IntArray
 from truemix.inference._allocation import arrange
+from truemix.inference._chains import far_start, starts_far
 from truemix.inference._plan import Settings, make_plan
 from truemix.inference._posterior import make_posterior
 from truemix.inference._random import seed_state
-from truemix.inference._samplers import check_gibbs, draw_mixes
+from truemix.inference._samplers import check_gibbs, draw_replicate
 from truemix.inference._version_sweeps import sweep_versions
 
 # Items that a plan looks at, about.
 MOST_PLANNED = 100_000
-# One chain of so many starts far from the mode: at a mix drawn from the whole simplex.
-DISPERSED = 4
-# Keeps the random numbers of starts apart from those of the chains.
-_STREAM = 11
 
 
 class VersionRun:
@@ -52,7 +49,7 @@ class VersionRun:
         self.draws = np.empty((ends[-1], first.shape[1]))
         self.batch = np.empty_like(self.draws)
         self.parts: dict[int, dict[str, Any]] = {}
-        self.dispersed = np.arange(len(ends) - 1) % DISPERSED == 1
+        self.dispersed = np.array([starts_far(number) for number in range(len(ends) - 1)])
         if settings.sampler == "gibbs":
             check_gibbs(settings.temperature, np.ones(1), whole=True)
         # Of a huge bag some items, each for several, tell what to plan for.
@@ -99,7 +96,7 @@ class VersionRun:
         far = self.dispersed[numbers]
         starts = np.zeros((len(numbers), len(self.near)))
         for row in np.flatnonzero(far).tolist():
-            starts[row] = self._far_start(int(numbers[row]))
+            starts[row] = far_start(self.seeds[int(numbers[row])], len(self.near))
         discard = np.where(far, max(self.plan.discard, self.plan.forget), self.plan.discard)
         accepted = sweep_versions(
             versions, self.rows, self.settings.prior, self.near, starts, states,
@@ -115,19 +112,11 @@ class VersionRun:
             "steps": steps,
         }
 
-    def _far_start(self, number: int) -> FloatArray:
-        """Return a mix drawn from the whole simplex; no share so small that its log is lost."""
-        own = self.seeds[number]
-        seed = np.random.SeedSequence(own.entropy, spawn_key=(*own.spawn_key, _STREAM))
-        mix = np.random.default_rng(seed).standard_exponential(len(self.near)) + 1e-12
-        return np.asarray(mix / mix.sum())
-
     def _by_nuts(self, versions: FloatArray, numbers: IntArray) -> None:
         for v, version in zip(numbers.tolist(), versions, strict=True):
             own = slice(self.ends[v], self.ends[v + 1])
-            settings = self.settings._replace(draws=own.stop - own.start, sampler="nuts")
+            settings = self.settings._replace(draws=own.stop - own.start)
             L = self._likelihoods(version, self.rows)
-            results = draw_mixes(
-                L, np.ones(len(L)), settings, self.seeds[v], dispersed=bool(self.dispersed[v])
-            )
+            far = bool(self.dispersed[v])
+            results = draw_replicate(L, settings, self.seeds[v], dispersed=far)
             self.draws[own], self.batch[own], self.parts[v] = results

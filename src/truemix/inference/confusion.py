@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 # How far sweeps may be thinned to get the promised effective draws.
 MOST_THINNING = 256
 MOST_CHAINS = 8
+# Chains of NUTS, and how far from the centre of what is known beforehand they start.
+NUTS_CHAINS = 4
+_AT_THE_MODE, _FAR = 0.1, 2.0
 
 
 def sample_confusion(
@@ -93,76 +96,100 @@ class _Problem(NamedTuple):
 def _by_gibbs(
     problem: _Problem, draws: int, warmup: int, seed: np.random.SeedSequence
 ) -> MixtureSample:
-    from truemix.inference._diagnostics import chain_statistics
-    from truemix.inference._failures import falls_short
+    from truemix.inference._chains import N_CHAINS, draws_per_chain, settle
     from truemix.inference._joint_gibbs import joint_sweeps
     from truemix.inference._random import seed_state
 
-    state = seed_state(seed)
-    n_classes = len(problem.prior)
-    pi = np.full(n_classes, 1.0 / n_classes)
-    M = problem.row_shapes / problem.row_shapes.sum(axis=1, keepdims=True)
-    thinning, steps = 1, warmup + draws
-    mixes, batch, accepted = joint_sweeps(*problem, pi, M, state, warmup, draws, 1)
-    worth = chain_statistics(mixes)
-    while falls_short(worth, draws) and thinning < MOST_THINNING:
-        # As many sweeps again, and every second draw of both: nothing is thrown away.
-        more, more_batch, more_accepted = joint_sweeps(*problem, pi, M, state, 0, draws, thinning)
-        mixes = np.concatenate([mixes, more])[1::2]
-        batch = np.concatenate([batch, more_batch])[1::2]
-        steps += draws * thinning
-        accepted += more_accepted
-        thinning *= 2
-        worth = chain_statistics(mixes)
+    n_classes, kept = len(problem.prior), draws_per_chain(draws)
+    own = seed.spawn(N_CHAINS)
+    starts = [_start(problem, number, each) for number, each in enumerate(own)]
+    states = [seed_state(each) for each in own]
+    discards = [_discard(warmup, number) for number in range(N_CHAINS)]
+    made, accepted = 0, 0
+
+    def more(thinning: int) -> FloatArray:
+        nonlocal made, accepted
+        chains = []
+        for start, state, discard in zip(starts, states, discards, strict=True):
+            first = discard if made < N_CHAINS else 0
+            mixes, batch, taken = joint_sweeps(*problem, *start, state, first, kept, thinning)
+            chains.append(np.hstack([mixes, batch]))
+            made, accepted = made + 1, accepted + taken
+        return np.stack(chains)
+
+    settled = settle(more, draws, n_classes, thinning=1, most=MOST_THINNING)
+    steps = sum(discards) + N_CHAINS * kept * settled.thinning
+    mixes, batch = (np.ascontiguousarray(each) for each in np.hsplit(settled.values, 2))
     diagnostics = {
         "sampler": "gibbs",
         "reason": "mix and confusion matrix are conjugate given the classes of the items",
-        **worth,
+        **settled.worth,
         "divergences": 0,
         "acceptance": accepted / steps,
-        "thinning": thinning,
+        "thinning": settled.thinning,
         "steps": steps,
     }
     check_finite("mix", mixes, batch)
     return MixtureSample(mixes, batch, _judged(diagnostics, draws))
 
 
+def _start(
+    problem: _Problem, number: int, seed: np.random.SeedSequence
+) -> tuple[FloatArray, FloatArray]:
+    """Return where a chain starts: in the middle of what is known beforehand, or anywhere."""
+    from truemix.inference._chains import far_start, starts_far
+
+    n_classes, n_decisions = problem.row_shapes.shape
+    if starts_far(number):
+        rows = [far_start(seed, n_decisions, key=12 + row) for row in range(n_classes)]
+        return far_start(seed, n_classes), np.array(rows)
+    M = problem.row_shapes / problem.row_shapes.sum(axis=1, keepdims=True)
+    return np.full(n_classes, 1.0 / n_classes), M
+
+
+def _discard(warmup: int, number: int) -> int:
+    """Return a chain's part of the sweeps to discard; a far start takes twice as many."""
+    from truemix.inference._chains import N_CHAINS, starts_far
+
+    return -(-warmup * (2 if starts_far(number) else 1) // N_CHAINS)
+
+
 def _by_nuts(
     problem: _Problem, draws: int, warmup: int, seed: np.random.SeedSequence
 ) -> MixtureSample:
-    from truemix.inference._diagnostics import chain_statistics
-    from truemix.inference._failures import falls_short
+    from truemix.inference._chains import draws_per_chain, settle, starts_far
     from truemix.inference._joint_nuts import realised, run_joint_nuts
     from truemix.inference._random import seed_state
 
     stream, allocation = seed.spawn(2)
-    seeds = stream.generate_state(MOST_CHAINS, np.uint64)
-    n_classes, wanted = len(problem.prior), 1
-    chains: list[Chain] = []
-    while True:
-        chains += [
-            run_joint_nuts(*problem[:3], draws, warmup, int(seeds[number]))
-            for number in range(len(chains), wanted)
-        ]
-        # Each chain gives the same number of draws, evenly spaced, in its own order.
-        expanded = np.concatenate([chain.draws for chain in chains])[wanted - 1 :: wanted]
-        mixes = np.ascontiguousarray(expanded[:, :n_classes])
-        worth = chain_statistics(mixes)
-        if not falls_short(worth, draws) or 2 * wanted > MOST_CHAINS:
-            break
-        wanted *= 2
-    batch = realised(
-        np.ascontiguousarray(expanded), n_classes, problem.counts, seed_state(allocation)
-    )
-    divergences = sum(chain.divergences for chain in chains)
+    seeds = iter(stream.generate_state(NUTS_CHAINS * MOST_CHAINS, np.uint64).tolist())
+    n_classes, kept = len(problem.prior), draws_per_chain(draws, NUTS_CHAINS)
+    done: list[Chain] = []
+
+    def run(number: int) -> Chain:
+        spread = _FAR if starts_far(number) else _AT_THE_MODE
+        own = warmup if not done else warmup // NUTS_CHAINS
+        done.append(run_joint_nuts(*problem[:3], kept, own, next(seeds), spread))
+        return done[-1]
+
+    def more(rounds: int) -> FloatArray:
+        # Instead of longer chains there are more of them, thinned to the same number of draws.
+        return np.stack([
+            np.concatenate([run(number).draws for _ in range(rounds)])[rounds - 1 :: rounds]
+            for number in range(NUTS_CHAINS)
+        ])  # fmt: skip
+
+    settled = settle(more, draws, n_classes, thinning=1, most=MOST_CHAINS)
+    mixes = np.ascontiguousarray(settled.values[:, :n_classes])
+    batch = realised(settled.values, n_classes, problem.counts, seed_state(allocation))
     diagnostics = {
         "sampler": "nuts",
         "reason": "it was asked for",
-        **worth,
-        "divergences": divergences,
-        "acceptance": float(np.mean([chain.acceptance for chain in chains])),
-        "thinning": wanted,
-        "steps": sum(chain.steps for chain in chains),
+        **settled.worth,
+        "divergences": sum(chain.divergences for chain in done),
+        "acceptance": float(np.mean([chain.acceptance for chain in done])),
+        "thinning": settled.thinning,
+        "steps": sum(chain.steps for chain in done),
     }
     check_finite("mix", mixes, batch)
     return MixtureSample(mixes, batch, _judged(diagnostics, draws))

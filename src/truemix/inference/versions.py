@@ -184,6 +184,15 @@ def mix_samples(samples: list[MixtureSample]) -> MixtureSample:
             "thinning": max(each["thinning"] for each in every),
             "steps": sum(each["steps"] for each in every),
         },
+        # Each has been judged by its own chains.
+        {
+            "ess": len(every) * min(each["ess"] for each in every),
+            **max(
+                ({name: each[name] for name in ("rhat", "rhat_limit")} for each in every),
+                key=lambda each: each["rhat"] - each["rhat_limit"],
+            ),
+            "constant": sum(each["constant"] for each in every),
+        },
     )
 
 
@@ -197,6 +206,7 @@ def _with_diagnostics(
     ends: IntArray,
     dispersed: BoolArray,
     known: dict[str, Any],
+    judged: dict[str, Any] | None = None,
 ) -> MixtureSample:
     """Add what only all versions together can tell."""
     from truemix.inference._failures import failures
@@ -207,6 +217,7 @@ def _with_diagnostics(
         "sampler": known["sampler"],
         "reason": known["reason"],
         **replicate_statistics(draws, ends, dispersed),
+        **(judged or {}),
         **{name: known[name] for name in ("divergences", "acceptance", "thinning", "steps")},
     }
     return MixtureSample(
