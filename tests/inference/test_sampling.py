@@ -286,7 +286,9 @@ def test_few_draws_and_no_warmup(sampler, draws, warmup):
         gaussian(30, 3, 1.0), draws=draws, warmup=warmup, sampler=sampler, random_state=0
     )
     check_sane(sample, draws, 3)
-    assert (sample.diagnostics["ess"] is None) == (draws < 16)
+    # Judged by more draws than were asked for.
+    assert sample.diagnostics["rhat"] < sample.diagnostics["rhat_limit"]
+    assert (sample.diagnostics["failed"] == []) == (draws >= 40)
 
 
 def test_many_items():
@@ -342,7 +344,9 @@ def test_the_effective_sample_size_is_delivered(sampler, K, separation):
     values = gaussian(300, K, separation)
     sample = sample_mixture(values, sampler=sampler, random_state=0)
     assert sample.diagnostics["failed"] == []
-    assert sample.diagnostics["ess"] == effective_sizes(sample.draws)[0].min() >= 400
+    assert sample.diagnostics["ess"] >= 400
+    # As if the draws came from one chain: chains that agree can be put one after the other.
+    assert effective_sizes(sample.draws)[0].min() > 400
 
 
 @BOTH

@@ -1,7 +1,7 @@
 """Several chains instead of one: where they start, how long they run, and what they are worth.
 
-All kernels run here. Most chains start at the mode, which is quick; one in four starts anywhere in
-the simplex. If all have forgotten where they came from, they agree; R-hat tells if they do not.
+All kernels run here. Half of the chains start at the mode, the others in corners of the simplex. If
+all have forgotten where they came from, they agree; R-hat tells if they do not.
 """
 
 from __future__ import annotations
@@ -15,14 +15,18 @@ from truemix._typing import BoolArray, FloatArray
 from truemix.inference._diagnostics import chain_statistics
 from truemix.inference._failures import falls_short
 
-# Chains of kernels whose steps are cheap; one chain of DISPERSED starts far from the mode.
+# Chains of kernels whose steps are cheap; every second one starts far from the mode. Where there
+# are many replicates, of which each has a chain, one of DISPERSED does.
 N_CHAINS = 8
+SECOND = 2
 DISPERSED = 4
 # Fewer draws than this cannot tell whether chains agree: however few are asked for, so many are
 # made, and every so-many-th is returned.
 MIN_KEPT = 400
-# A second doubling that brings less than this shows that longer chains do not help.
-_PROGRESS = 1.2
+# So many doublings that bring less than this show that longer chains do not help.
+_PATIENCE, _PROGRESS = 5, 1.2
+# The share of a class in whose corner a chain starts.
+_CORNER = 0.9
 
 
 class Settled(NamedTuple):
@@ -51,9 +55,24 @@ def far_start(seed: np.random.SeedSequence, n_classes: int, key: int = 11) -> Fl
     return np.asarray(mix / mix.sum())
 
 
-def starts_far(number: int) -> bool:
+def near_corner(mix: FloatArray, number: int) -> FloatArray:
+    """Move a mix towards the corner of one class, another class for each number.
+
+    Where few classes explain all items about as well as many, chains stay where one class has most
+    of them; starts in the middle would all end up in the same corner.
+
+    Examples
+    --------
+    >>> near_corner(np.array([0.5, 0.3, 0.2]), 1).round(2)
+    array([0.05, 0.93, 0.02])
+    """
+    corner = np.arange(len(mix)) == number % len(mix)
+    return np.where(corner, _CORNER, 0.0) + (1.0 - _CORNER) * mix
+
+
+def starts_far(number: int, one_of: int = DISPERSED) -> bool:
     """Tell whether a chain starts anywhere, and not at the mode."""
-    return number % DISPERSED == 1
+    return number % one_of == 1
 
 
 def settle(
@@ -83,8 +102,10 @@ def settle(
     chains = more(thinning)
     worth = [chain_statistics(chains[:, :, :n_classes], certain)]
     while falls_short(worth[-1], n_draws) and 2 * thinning <= most:
-        if len(worth) > 2 and worth[-1]["ess"] < _PROGRESS * worth[-3]["ess"]:
-            break
+        if len(worth) > _PATIENCE:
+            before = worth[-1 - _PATIENCE]["ess"]
+            if worth[-1]["ess"] < _PROGRESS * before:
+                break
         # As many steps again, and every second draw of both: nothing is thrown away.
         chains = np.concatenate([chains, more(thinning)], axis=1)[:, 1::2]
         thinning *= 2

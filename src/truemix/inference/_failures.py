@@ -20,6 +20,8 @@ DIVERGENT = 1e-3
 FALSE_ALARM = 1e-4
 # Below this an R-hat is harmless, however surely it differs from 1.
 HARMLESS = 1.01
+# Larger ones say no more than this.
+MAX_RHAT = 100
 
 
 def rhat_limit(ess: float, n_chains: int, n_classes: int) -> float:
@@ -64,18 +66,18 @@ def failures(diagnostics: Mapping[str, Any], n_draws: int) -> list[str]:
     ess, rhat = diagnostics["ess"], diagnostics["rhat"]
     replicated = diagnostics.get("versions", 1) > 1
     failed = []
-    if diagnostics.get("constant", 0) > 0:
-        failed.append(
-            "A share is the same in all draws although no item makes it certain: chains stayed "
-            f"where they first came to rest, so the draws are worth no more than {ess:.0f}. "
-            "Use a larger prior."
-        )
     if n_draws < MIN_DRAWS:
         failed.append(
             f"{n_draws} draws are fewer than the {MIN_DRAWS} that a 95 % interval needs to have "
             "one beyond each end; increase draws."
         )
-    elif ess is not None and ess < MIN_DRAWS and not failed:
+    elif diagnostics.get("constant", 0) > 0:
+        failed.append(
+            "A share is the same in all draws although the items do not make it certain: chains "
+            f"stayed where they first came to rest, so the draws are worth {ess:.0f} independent "
+            "ones. Use a larger prior."
+        )
+    elif ess is not None and ess < MIN_DRAWS:
         failed.append(
             f"The {n_draws} draws are worth {ess:.0f} independent ones, fewer than the {MIN_DRAWS} "
             "that a 95 % interval needs to have one beyond each end; increase draws."
@@ -92,8 +94,8 @@ def failures(diagnostics: Mapping[str, Any], n_draws: int) -> list[str]:
             else "the first and the second half of a chain disagree"
         )
         failed.append(
-            f"R-hat is {rhat:.3f}, above {diagnostics['rhat_limit']:.3f}: {what}, so the draws are "
-            "not those of the posterior. Try another sampler (sampler='nuts' or 'gibbs'), or a "
+            f"R-hat is {_shown(rhat)}, above {diagnostics['rhat_limit']:.3f}: {what}, so the draws "
+            "are not those of the posterior. Try another sampler (sampler='nuts' or 'gibbs'), or a "
             "prior of at least 1."
         )
     if diagnostics["divergences"] > DIVERGENT * n_draws * diagnostics["thinning"]:
@@ -102,3 +104,7 @@ def failures(diagnostics: Mapping[str, Any], n_draws: int) -> list[str]:
             "may be missed. A larger prior or sampler='gibbs' avoids this."
         )
     return failed
+
+
+def _shown(rhat: float) -> str:
+    return f"{rhat:.3f}" if rhat < MAX_RHAT else f"beyond {MAX_RHAT}"

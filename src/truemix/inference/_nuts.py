@@ -53,6 +53,15 @@ def run_nuts(
     return chain._replace(draws=np.maximum(chain.draws, SMALLEST))
 
 
+def away_from_mode(posterior: Posterior, spread: float, seed: np.random.SeedSequence) -> FloatArray:
+    """Return a random mix so many standard deviations from the mode in each coordinate."""
+    K = len(posterior.mode)
+    root = invert_cholesky(posterior.precision()[: K - 1, : K - 1])
+    z, pi = np.random.default_rng(seed).normal(0.0, spread, size=K - 1), np.empty(K)
+    _mix(z, np.log(posterior.mode), root, pi)
+    return np.maximum(pi, SMALLEST)
+
+
 @compiled_vectors
 def _mix(z: FloatArray, centre: FloatArray, R_inverse: FloatArray, pi: FloatArray) -> float:
     """Write the mix at ``z`` into ``pi``; return the logarithm of what it was divided by."""

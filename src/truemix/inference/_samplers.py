@@ -9,12 +9,20 @@ import numpy as np
 from truemix._typing import BoolArray, FloatArray
 from truemix.exceptions import InputError
 from truemix.inference._allocation import Layout, allocate_draws, arrange
-from truemix.inference._chains import N_CHAINS, draws_per_chain, far_start, settle, starts_far
+from truemix.inference._chains import (
+    N_CHAINS,
+    SECOND,
+    draws_per_chain,
+    far_start,
+    near_corner,
+    settle,
+    starts_far,
+)
 from truemix.inference._checks import check_finite
 from truemix.inference._failures import DIVERGENT, failures
 from truemix.inference._gibbs import sweep
 from truemix.inference._nutpie import Chain
-from truemix.inference._nuts import run_nuts
+from truemix.inference._nuts import away_from_mode, run_nuts
 from truemix.inference._plan import MOST_CHAINS, Plan, Settings, make_plan
 from truemix.inference._posterior import Posterior, make_posterior
 from truemix.inference._proposal import Proposal, jump_chain, no_proposal
@@ -26,6 +34,9 @@ _ACCEPT = (0.8, 0.95, 0.99)
 _LONG_TAIL = 0.75
 # How far from the mode a chain of NUTS starts, in posterior standard deviations per coordinate.
 _AT_THE_MODE, _FAR = 0.1, 3.0
+# The same for independent proposals: a chain that starts where hardly any lead to would stay there,
+# and nothing follows from that.
+_WIDE = 2.0
 # Chains of NUTS, which take long to adapt; the fourth part of them starts far away.
 NUTS_CHAINS = 4
 # A class is impossible for an item if its likelihood is this part of the largest.
@@ -147,13 +158,24 @@ class _Start(NamedTuple):
     discard: int
 
 
-def _starts(posterior: Posterior, plan: Plan, stream: np.random.SeedSequence) -> list[_Start]:
-    """Return the chains: the steps to discard are shared out, but a far start takes its own."""
+def _starts(
+    posterior: Posterior, plan: Plan, stream: np.random.SeedSequence, spread: float = np.inf
+) -> list[_Start]:
+    """Return the chains: the steps to discard are shared out, but a far start takes its own.
+
+    Far starts are in the corners of the simplex, or ``spread`` standard deviations from the mode.
+    """
     starts = []
+    # Any corner first: of many classes there are more than chains.
+    first = int(stream.generate_state(1)[0])
     for number, own in enumerate(stream.spawn(N_CHAINS)):
         pi, discard = posterior.mode.copy(), -(-plan.discard // N_CHAINS)
-        if starts_far(number):
-            pi, discard = far_start(own, len(pi)), max(discard, plan.forget)
+        if starts_far(number, SECOND):
+            if spread < np.inf:
+                pi = away_from_mode(posterior, spread, own)
+            else:
+                pi = near_corner(far_start(own, len(pi)), first + number // SECOND)
+            discard = max(discard, plan.forget)
         starts.append(_Start(pi, seed_state(own), discard))
     return starts
 
@@ -204,7 +226,7 @@ def _by_jumps(
     allocation: np.random.SeedSequence,
 ) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
     K, kept = len(posterior.mode), draws_per_chain(settings.draws)
-    starts, made, accepted = _starts(posterior, plan, stream), 0, 0
+    starts, made, accepted = _starts(posterior, plan, stream, _WIDE), 0, 0
 
     def more(thinning: int) -> FloatArray:
         nonlocal made, accepted
@@ -239,7 +261,8 @@ def _by_nuts(
     allocation: np.random.SeedSequence,
 ) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
     kept = draws_per_chain(settings.draws, NUTS_CHAINS)
-    seeds = iter(stream.generate_state(NUTS_CHAINS * MOST_CHAINS, np.uint64).tolist())
+    most = NUTS_CHAINS * MOST_CHAINS + len(_ACCEPT)
+    seeds = iter(stream.generate_state(most, np.uint64).tolist())
     accept, done = _acceptances(posterior), list[Chain]()
 
     def run(number: int) -> Chain:

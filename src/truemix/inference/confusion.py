@@ -137,21 +137,21 @@ def _start(
     problem: _Problem, number: int, seed: np.random.SeedSequence
 ) -> tuple[FloatArray, FloatArray]:
     """Return where a chain starts: in the middle of what is known beforehand, or anywhere."""
-    from truemix.inference._chains import far_start, starts_far
+    from truemix.inference._chains import SECOND, far_start, near_corner, starts_far
 
     n_classes, n_decisions = problem.row_shapes.shape
-    if starts_far(number):
+    if starts_far(number, SECOND):
         rows = [far_start(seed, n_decisions, key=12 + row) for row in range(n_classes)]
-        return far_start(seed, n_classes), np.array(rows)
+        return near_corner(far_start(seed, n_classes), number // SECOND), np.array(rows)
     M = problem.row_shapes / problem.row_shapes.sum(axis=1, keepdims=True)
     return np.full(n_classes, 1.0 / n_classes), M
 
 
 def _discard(warmup: int, number: int) -> int:
     """Return a chain's part of the sweeps to discard; a far start takes twice as many."""
-    from truemix.inference._chains import N_CHAINS, starts_far
+    from truemix.inference._chains import N_CHAINS, SECOND, starts_far
 
-    return -(-warmup * (2 if starts_far(number) else 1) // N_CHAINS)
+    return -(-warmup * (2 if starts_far(number, SECOND) else 1) // N_CHAINS)
 
 
 def _by_nuts(
