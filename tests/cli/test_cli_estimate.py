@@ -298,3 +298,45 @@ def test_json_is_readable_text(tmp_path, capsys):
     done = run(capsys, "estimate", *files, "--label", "label", "--method", "cc", "--format", "json")
     assert "卵 œuf" in done.out
     assert json.dumps(done.json, indent=2, ensure_ascii=False) + "\n" == done.out
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "sentence"),
+    [
+        (["--method", "bayesian-emq", "--draws", "100"], 0, ""),
+        (["--method", "bayesian-emq", "--draws", "1"], 3, "fewer than the 40 that a 95 % interval"),
+        (
+            ["--method", "bayesian-emq", "--draws", "100", "--level", "0.99"],
+            3,
+            "fewer than the 200",
+        ),
+        (
+            ["--method", "bayesian-acc", "--draws", "100", "--level", "0.99"],
+            3,
+            "fewer than the 200",
+        ),
+        (["--method", "bootstrap-cc", "--draws", "30"], 3, "30 independent draws are fewer than"),
+    ],
+)
+def test_too_few_draws_for_the_level_are_told(tmp_path, capsys, options, code, sentence):
+    done = run(capsys, "estimate", *written(tmp_path), "--label", "label", "--no-check", *options)
+    assert done.code == code
+    assert sentence in done.err
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_chains_that_came_to_rest_in_different_corners_are_told(tmp_path, capsys, seed):
+    # Posteriors that hardly tell classes apart: each class alone explains the target.
+    rng = np.random.default_rng(1)
+    frames = [
+        pd.DataFrame(rng.dirichlet([30.0] * 3, n), columns=CLASSES).assign(label=CLASSES[codes])
+        for n, codes in ((60, np.arange(60) % 3), (30, rng.integers(3, size=30)))
+    ]
+    files = written(tmp_path, frames[0], frames[1].drop(columns="label"))
+    options = ("--method", "bayesian-emq", "--calibration", "none", "--prior", "0.000001")
+    done = run(
+        capsys, "estimate", *files, "--label", "label", "--no-check", *options, "--draws", "100",
+        "--seed", seed,
+    )  # fmt: skip
+    assert done.code == 3
+    assert done.err.startswith("Warning: ")

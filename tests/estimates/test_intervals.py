@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from truemix import InputError
-from truemix.estimates.intervals import interval_of
+from truemix.estimates.intervals import interval_of, too_few_draws
 from truemix.metrics import hard_coverage
 
 ALPHA = np.array([3.0, 10.0, 27.0])
@@ -127,3 +127,13 @@ def test_a_level_is_between_0_and_1(level):
 def test_other_kinds_are_refused():
     with pytest.raises(InputError, match="'kind' parameter must be one of 'equal-tailed', 'hdi'"):
         interval_of(np.ones((10, 1)), 0.9, "median")
+
+
+@pytest.mark.parametrize(("level", "needed"), [(0.5, 4), (0.9, 20), (0.95, 40), (0.99, 200)])
+def test_each_end_of_an_interval_needs_a_draw_beyond_it(level, needed):
+    # One of `needed` draws lies beyond each end of an equal-tailed interval, on average.
+    assert needed * (1 - level) / 2 == pytest.approx(1.0)
+    assert too_few_draws(needed, None, level) == []
+    (sentence,) = too_few_draws(needed - 1, None, level)
+    assert f"fewer than the {needed} that a {100 * level:g} % interval needs" in sentence
+    assert too_few_draws(10**6, needed - 0.5, level) != []

@@ -95,7 +95,7 @@ def adapt(
     for name in filter(None, (out, weights)):
         say.say(f"Wrote {name}")
     say.finish()
-    end_with(found.warnings())
+    end_with(found.warnings(level_used))
 
 
 def _content(estimate: Estimate, level: float) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from truemix.estimates.comparison import Comparison, compare
 from truemix.estimates.events import DrawsByClass, probability_of
 from truemix.estimates.export import arviz_data, estimate_frame
 from truemix.estimates.files import load_estimate, save_estimate
-from truemix.estimates.intervals import interval_of
+from truemix.estimates.intervals import interval_of, too_few_draws
 from truemix.estimates.regions import Region, region_of
 from truemix.estimates.replicates import Replicates
 from truemix.estimates.text import estimate_table
@@ -278,9 +278,18 @@ class Estimate:
             )
         return compare(self, other, level)
 
-    def warnings(self) -> list[str]:
-        """Return a sentence or two for each diagnostic and each check that failed."""
+    def warnings(self, level: float = 0.95) -> list[str]:
+        """Return a sentence or two for each diagnostic and each check that failed.
+
+        Parameters
+        ----------
+        level : float
+            Level of the intervals that are wanted: they need draws beyond their ends.
+        """
         failed = list(self.diagnostics.get("failed", []))
+        # Samplers are judged by what a level of 95 % needs.
+        if self.draws is not None and (level > 0.95 or self.method == "Bootstrap"):
+            failed += too_few_draws(len(self.draws), self.diagnostics.get("ess"), level)
         if self.diagnostics.get("converged") is False:
             failed.append(
                 f"The solver stopped after {self.diagnostics['iterations']} iterations before it "

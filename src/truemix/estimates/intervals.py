@@ -27,6 +27,26 @@ def check_level(level: object, name: str = "level") -> float:
     return check_number(level, name, kind="level")
 
 
+def too_few_draws(n_draws: int, ess: float | None, level: float) -> list[str]:
+    """Return the sentence about draws that are too few for the level, if they are.
+
+    Examples
+    --------
+    >>> too_few_draws(100, None, 0.95)
+    []
+    >>> too_few_draws(100, None, 0.99)[0][:63]
+    '100 independent draws are fewer than the 200 that a 99 % interv'
+    """
+    needed = math.ceil(2.0 / (1.0 - check_level(level)) - _SLACK)
+    worth = n_draws if ess is None else min(n_draws, int(ess))
+    if worth >= needed:
+        return []
+    return [
+        f"{worth} independent draws are fewer than the {needed} that a {100 * level:.10g} % "
+        "interval needs to have one beyond each end; increase draws or lower the level."
+    ]
+
+
 def interval_of(
     draws: FloatArray,
     level: float = 0.95,

@@ -33,7 +33,7 @@ def rhat_limit(ess: float, n_chains: int, n_classes: int) -> float:
     Examples
     --------
     >>> round(rhat_limit(400.0, 2, 3), 3)
-    1.047
+    1.046
     """
     degrees = n_chains - 1.0, max(ess - n_chains, 4.0)
     noise = float(fdtri(*degrees, 1.0 - FALSE_ALARM / (2 * n_classes)))

@@ -38,8 +38,9 @@ class MixtureSample:
         proportional to ``pi_k L_ik``, and the classes are counted. Can be exactly 0 or 1.
     diagnostics : dict
         ``sampler`` and ``reason`` (why that one); ``ess``, the smallest bulk effective sample
-        size of a class, ``rhat``, the largest split R-hat, and ``rhat_limit``, the largest that
-        chance explains (all ``None`` for fewer than 16 draws); ``divergences`` of NUTS; mean
+        size of a class, ``rhat``, the R-hat between chains, and ``rhat_limit``, the largest that
+        chance explains; ``constant``, how many shares are the same in all draws although the items
+        do not make them certain; ``divergences`` of NUTS; mean
         ``acceptance`` of NUTS, or of the independent proposals (1 without any); ``thinning``, one
         of how many sweeps (Gibbs), proposals (Metropolis) or draws (NUTS) was kept; ``steps``,
         sweeps, proposals or gradients; ``failed``, a list of sentences that is empty if all is
@@ -107,8 +108,10 @@ def sample_mixture(
 
     Notes
     -----
-    Both samplers start at the mode. As many sweeps or chains are run as it takes for an effective
-    sample size of 400 per 1000 draws, within a budget of about half a minute.
+    There are eight chains, of which every second starts near a corner of the simplex (four of NUTS,
+    one far from the mode); the others start at the mode. As many sweeps or chains are run as it
+    takes for an effective sample size of 400 per 1000 draws, within a budget of about half a
+    minute. At least 400 draws are made and judged, also if fewer are returned.
 
     Examples
     --------

@@ -112,8 +112,8 @@ def _about_convergence(estimate: Estimate) -> list[str]:
     replicates = _number(found.get("versions"))
     who = (
         "Chains that started far from the mode and chains that started there"
-        if replicates is not None and replicates >= MIN_REPLICATES
-        else "The first and the second half of the draws"
+        if replicates is None or replicates >= MIN_REPLICATES
+        else "The first and the second half of each chain"
     )
     return [f"{who} agree (R-hat {rhat:.3f}, within the {limit:.3f} that chance explains)."]
 

@@ -179,7 +179,7 @@ def _group(
         "unknown": unknown,
         "checks": {key: plain(check.summary()) for key, check in estimate.checks.items()},
         "diagnostics": plain(found),
-        "failed": estimate.warnings(),
+        "failed": estimate.warnings(level),
         "notes": notes_of(estimate),
     }
 
