@@ -93,7 +93,7 @@ def test_the_list_says_what_can_be_had(capsys):
         (["--methods", "ABC"], "There is no method 'ABC'"),
         (["--alpha", "one"], "The option --alpha has 'one'; expected positive numbers"),
         (["--alpha", "0"], "The alpha of a run is 0.0; expected a positive number."),
-        (["--jobs", "0"], "The option --jobs is 0; expected a whole number of at least 1."),
+        (["--jobs", "0"], "The option --jobs is 0; expected a whole number between 1 and 1,000."),
         (["--jobs", "2", "--scheduler", "tcp://a:1"], "--jobs and --scheduler exclude each other"),
         (["--bags", "0"], "The 'bags' parameter must be"),
         (["--data", "nowhere"], "There is no folder 'nowhere'"),
