@@ -72,9 +72,20 @@ def fails(capsys, *arguments):
     return lines[0].removeprefix("Error: ")
 
 
-def start(*arguments, environment=None, **options):
-    """Start the command as a child process."""
+def closing(stream, command):
+    """Return a command that runs another one with a standard stream closed.
+
+    By a shell, not by a function between fork and exec: other tests of this process may have
+    started threads that do not survive a fork.
+    """
+    return ["/bin/sh", "-c", f'exec "$@" {stream}>&-', "sh", *map(str, command)]
+
+
+def start(*arguments, environment=None, closed=None, **options):
+    """Start the command as a child process, maybe with a standard stream closed."""
     command = [sys.executable, "-W", "error", "-m", "truemix.cli", *map(str, arguments)]
+    if closed is not None:
+        command = closing(closed, command)
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     variables = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", **(environment or {})}
     return subprocess.Popen(command, env=variables, **{**pipes, **options})  # noqa: S603

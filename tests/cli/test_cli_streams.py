@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from cli_support import contents, finished, run, start, target_frame, written
+from cli_support import closing, contents, finished, run, start, target_frame, written
 
 PCC = ("--label", "label", "--method", "pcc")
 QUIET = (*PCC, "--quiet")
@@ -145,15 +145,11 @@ def test_a_run_does_not_need_stderr(files, tmp_path):
     extra = target_frame().assign(note="x")
     target = Path(written(tmp_path, target=extra)[1])
     command = ("estimate", files[0], target, *PCC, "--format", "json", "--timings")
-
-    def close():
-        os.close(2)
-
-    children = [start(*command, stderr=None, preexec_fn=close)]
+    children = [start(*command, stderr=None, closed=2)]
     bad = ("estimate", files[0], "missing.csv", *PCC)
-    children.append(start(*bad, stderr=None, preexec_fn=close))
-    children.append(start("bench", "list", "nothing", stderr=None, preexec_fn=close))
-    children.append(start("estimate", "--nonsense", stderr=None, preexec_fn=close))
+    children.append(start(*bad, stderr=None, closed=2))
+    children.append(start("bench", "list", "nothing", stderr=None, closed=2))
+    children.append(start("estimate", "--nonsense", stderr=None, closed=2))
     if FULL.exists():
         with FULL.open("wb") as full:
             for unbuffered in ("", "1"):
@@ -181,9 +177,7 @@ def test_what_libraries_print_does_not_end_up_in_the_output(files, tmp_path):
         "sys.exit(main(sys.argv[1:]))"
     )
     command = [sys.executable, "-c", code, "estimate", *files, *PCC, "--out", out]
-    done = subprocess.run(  # noqa: S603
-        [str(each) for each in command], preexec_fn=lambda: os.close(2), check=False
-    )
+    done = subprocess.run(closing(2, command), check=False)  # noqa: S603
     assert done.returncode == 0
     assert json.loads(out.read_text())["method"] == "PCC"
 
@@ -196,7 +190,7 @@ def test_a_closed_stdin_is_said(files, tmp_path, monkeypatch, capsys):
     assert done.err == (
         "Error: Stdin is closed; send a table to it, or name a file instead of -.\n"
     )
-    child = start("estimate", "-", files[1], *PCC, stdin=None, preexec_fn=lambda: os.close(0))
+    child = start("estimate", "-", files[1], *PCC, stdin=None, closed=0)
     done = finished(child)
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith("Error: Stdin is closed;")
@@ -216,7 +210,12 @@ def test_a_closed_stdin_is_said(files, tmp_path, monkeypatch, capsys):
 def test_a_signal_leaves_no_copy_of_stdin_behind(files, tmp_path, number, code):
     environment = {"TMPDIR": str(tmp_path)}
     command = ("estimate", files[0], "-", *PCC)
-    child = start(*command, stdin=subprocess.PIPE, environment=environment)
+    # Tests that run under nohup would hand on that SIGHUP is ignored.
+    before = signal.signal(number, signal.SIG_DFL)
+    try:
+        child = start(*command, stdin=subprocess.PIPE, environment=environment)
+    finally:
+        signal.signal(number, before)
     child.stdin.write(b"egg,ham,spam\n" + b"1,0,0\n" * 500_000)
     child.stdin.flush()
     # All but what a pipe holds has been read, so there is a copy; it waits for more.

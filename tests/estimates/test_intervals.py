@@ -108,8 +108,21 @@ def test_bounds_beyond_the_draws_are_near_the_exact_ones():
     assert np.median(low) == pytest.approx(exact[0], rel=0.3)
 
 
+def test_a_new_draw_falls_inside_what_few_draws_tell():
+    rng = np.random.default_rng(8)
+    for n_draws in (1, 5, 19, 20, 30):
+        inside = []
+        for _ in range(2000):
+            p = rng.beta(2, 18, size=(n_draws + 1, 1))
+            low, high = interval_of(p[:n_draws], 0.95)[0]
+            inside.append(low <= p[-1, 0] <= high)
+        # Three standard errors of the share of 2,000.
+        assert np.mean(inside) > 0.95 - 3 * np.sqrt(0.95 * 0.05 / 2000)
+    assert interval_of(p[:19]).tolist() == [[0.0, 1.0]]
+
+
 def test_bounds_stay_in_the_simplex_and_few_draws_do():
-    for n_draws in (1, 2, 3, 7):
+    for n_draws in (1, 2, 3, 7, 20, 25):
         draws = np.random.default_rng(7).dirichlet([0.3, 0.3], size=n_draws)
         found = interval_of(draws, 0.99)
         assert (found >= 0).all()

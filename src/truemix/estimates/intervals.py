@@ -17,6 +17,9 @@ from truemix.validation import check_choice, check_number
 
 KINDS = ("equal-tailed", "hdi")
 SHARES = (0.0, 1.0)
+# Fewer draws do not tell how their tails go on: anything is possible. (From 12 on, continued tails
+# hold a new draw at levels up to 0.95, from 20 on up to 0.99.)
+MIN_DRAWS = 20
 # Ranks are products like 0.025 * 1000 that must not fall below a whole number by rounding, and
 # widths of equally many counts are equal only up to rounding.
 _SLACK = 1e-9
@@ -83,7 +86,8 @@ def interval_of(
     ``ceil((S + 1) level) + 1`` draws. If S is too small for that (with 1000 draws above level
     0.998, which is what Bonferroni asks for at K > 25), both are the range of the draws, widened
     by continuing its tails exponentially from their last 5 %. For log-concave posteriors, as
-    Dirichlet ones with parameters of at least 1, that errs on the wide side.
+    Dirichlet ones with parameters of at least 1, that errs on the wide side. Fewer than 20 draws
+    that are too few for the level tell nothing: the interval is all that is possible.
 
     Examples
     --------
@@ -126,10 +130,10 @@ def _shortest(ordered: FloatArray, n_inside: int) -> FloatArray:
 
 def _beyond_the_draws(ordered: FloatArray, tail: float, bounds: tuple[float, float]) -> FloatArray:
     """Return bounds that fewer than one of the draws would lie beyond."""
-    n_draws = len(ordered)
+    n_draws, K = ordered.shape
+    if n_draws < MIN_DRAWS:
+        return np.tile(bounds, (K, 1))
     n_tail = min(n_draws // 2, max(10, math.ceil(0.05 * n_draws)))
-    if n_tail == 0:
-        return np.stack([ordered[0], ordered[-1]], axis=1)
     # The probability of a tail beyond u + x is that beyond u times exp(-x / mean excess over u).
     reach = math.log(n_tail / ((n_draws + 1) * tail))
     low, high = ordered[n_tail], ordered[n_draws - n_tail - 1]

@@ -50,11 +50,12 @@ def quadratic_step(
     for _ in range(3 * m + 20):
         worst, most = -1, 0.0
         for a in range(m):
-            r[a], size = b[a], abs(b[a])
+            rest, size = b[a], abs(b[a])
             for c in range(m):
                 product = H[a, c] * (z[c] - start[c])
-                r[a] -= product
+                rest -= product
                 size += abs(product)
+            r[a] = rest
             passive[a] = z[a] > 0.0
             # In units of the gradient a violation below 1e-12 is closed; below the rounding of
             # the sum it is not there.

@@ -139,9 +139,9 @@ def density(
         weight += prior[k]
     for k in range(K):
         slope[k] = prior[k] + pi[k] * (slope[k] - weight)
+    for k in range(K):
         # log pi without the exponential, which underflows before the prior's tail ends.
-        shift = centre[k] - divisor
-        value += prior[k] * shift
+        value += prior[k] * (centre[k] - divisor)
     for a in range(K - 1):
         total, shift = 0.0, 0.0
         for b in range(a + 1):

@@ -143,12 +143,14 @@ def transfer(
         joint[c] = pi[j] * M[j, c]
         slope[c] = -M[i, c]
         powers[c] = row_shapes[j, c] - 1.0
+    for c in range(C):
         power -= row_shapes[j, c]
         most = min(most, joint[c] / M[i, c])
     x, y = _draw_ratio(pi[i], pi[j], prior[i], power, joint, slope, powers, pi[i] + most, state)
     step, total = _gain(pi[i], pi[j], x, y), 0.0
     for c in range(C):
         joint[c] = max(joint[c] + step * slope[c], SMALLEST)
+    for c in range(C):
         total += joint[c]
     for c in range(C):
         M[j, c] = max(joint[c] / total, SMALLEST)

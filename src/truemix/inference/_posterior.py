@@ -189,6 +189,7 @@ def moment_of(L: FloatArray, w: FloatArray, x: FloatArray) -> FloatArray:
         total = 0.0
         for k in range(K):
             r[k] = x[k] * L[i, k]
+        for k in range(K):
             total += r[k]
         scale = np.sqrt(w[i]) / total
         for k in range(K):

@@ -120,6 +120,7 @@ class _Trained:
     """The models of one setting, and what they say about the pool so far."""
 
     def __init__(self, stage: Stage, setting: Setting, rules: BenchSettings) -> None:
+        from truemix.quantifiers.content_order import feature_order
         from truemix.quantifiers.scoring import _folds, _scores
 
         self._stage, self._setting, self._rules = stage, setting, rules
@@ -133,8 +134,9 @@ class _Trained:
             held_out = X[test_rows]
             self._references[test_rows] = _scores(model, held_out, stage.classes, hard=False)
             models.append(model)
+        order = feature_order(X, y)
         # The first scores the pool as the paper does, the others only for the judgement.
-        self._models = [self._fit(X, y), *(models if stage.name == "judge" else ())]
+        self._models = [self._fit(X[order], y[order]), *(models if stage.name == "judge" else ())]
         self._pool: list[list[FloatArray]] = [[] for _ in self._models]
         self._seconds = time.perf_counter() - start
 
