@@ -76,11 +76,13 @@ def pipeline(choice: ClassifierChoice, features: Features, seed: int) -> Any:
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import Pipeline
 
+    n_numeric, n_all = len(features.numeric), len(features.types)
+    # By their places, as Features.frame lays them out: scikit-learn looks each name up in a list.
     steps = []
-    if features.numeric:
-        steps.append(("numeric", _numeric(choice.name), features.numeric))
-    if features.categorical:
-        steps.append(("categorical", _categorical(), features.categorical))
+    if n_numeric > 0:
+        steps.append(("numeric", _numeric(choice.name), slice(0, n_numeric)))
+    if n_numeric < n_all:
+        steps.append(("categorical", _categorical(), slice(n_numeric, n_all)))
     model = _model(choice.name, seed).set_params(**choice.parameters)
     return Pipeline([("prepare", ColumnTransformer(steps)), ("model", model)])
 
