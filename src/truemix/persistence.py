@@ -60,7 +60,7 @@ def save(quantifier: Quantifier, path: str | os.PathLike[str]) -> None:
             "its posteriors (classifier=None)."
         )
     header = {"quantifier": name, "parameters": _plain_parameters(quantifier)}
-    write_archive(path, KIND, header, quantifier._state())
+    write_archive(path, KIND, header, quantifier.state())
 
 
 def load(path: str | os.PathLike[str]) -> Quantifier:
@@ -80,8 +80,8 @@ def load(path: str | os.PathLike[str]) -> Quantifier:
     try:
         quantifier = _quantifier_of(header)
         _check_parameters(quantifier, header["parameters"])
-        quantifier._restore(arrays)
-        _check_nothing_is_left(header, quantifier._state(), arrays)
+        quantifier.restore(arrays)
+        _check_nothing_is_left(header, quantifier.state(), arrays)
     except _UnknownQuantifierError as error:
         raise InputError(
             f"The file {os.fspath(path)!r} holds a quantifier {error.args[0]!r} that this version "

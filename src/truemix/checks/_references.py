@@ -23,10 +23,15 @@ from sklearn.frozen import FrozenEstimator
 
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
-from truemix.quantifiers import Bootstrap, KDEy
-from truemix.quantifiers.automatic import BANDWIDTHS, choose_smoothing
+from truemix.models import KernelDensity
+from truemix.models.bandwidth_selection import BANDWIDTHS, choose_smoothing
+from truemix.models.out_of_fold import (
+    N_FOLDS,
+    at_most,
+    folds_of,
+    out_of_fold_log_likelihood,
+)
 from truemix.quantifiers.base import NotFittedError, Quantifier
-from truemix.quantifiers.held_out import N_FOLDS, at_most, folds_of, judged_by_others
 from truemix.validation import parameter_error
 
 # References that make the densities, and those that bags are drawn from (fewer for many targets):
@@ -84,7 +89,7 @@ class References:
 
     def judge(self, posteriors: FloatArray, fold: IntArray) -> FloatArray:
         """Return the log-likelihood of items ``(n, K)``, each under references of other folds."""
-        matrix: FloatArray = judged_by_others(
+        matrix: FloatArray = out_of_fold_log_likelihood(
             (self.posteriors, self.codes, self.fold),
             (posteriors, fold),
             self.kernel,
@@ -115,9 +120,8 @@ def references_of(
     quantifier: Quantifier, rng: np.random.Generator, n_targets: int = 1
 ) -> References:
     """Return the references of a fitted quantifier in a form that targets can be compared with."""
-    inner = quantifier.quantifier_ if isinstance(quantifier, Bootstrap) else quantifier
-    posteriors, codes = scored_references(inner)
-    kernel, bandwidth, shrinkage = _smoothing(inner, posteriors, codes)
+    posteriors, codes = scored_references(quantifier)
+    kernel, bandwidth, shrinkage = _smoothing(quantifier.model_, posteriors, codes)
     kept = at_most(MAX_REFERENCES, codes, rng)
     posteriors, codes = posteriors[kept], codes[kept]
     values, discrete = _values(posteriors)
@@ -137,7 +141,9 @@ def references_of(
         drawn=drawn[np.argsort(codes[drawn], kind="stable")],
         values=values,
         # A classifier that may be checked and is trained here is cross-fitted.
-        out_of_fold=not (inner.classifier is None or isinstance(inner.classifier, FrozenEstimator)),
+        out_of_fold=not (
+            quantifier.classifier is None or isinstance(quantifier.classifier, FrozenEstimator)
+        ),
         kernel=kernel,
         bandwidth=bandwidth,
         shrinkage=shrinkage,
@@ -162,15 +168,14 @@ def check_can_be_checked(quantifier: object) -> Quantifier:
             f"This {name} is not fitted yet; call fit with labelled reference items before "
             "checking a target."
         )
-    inner = quantifier.quantifier_ if isinstance(quantifier, Bootstrap) else quantifier
-    if inner.classifier is None:
+    if quantifier.classifier is None:
         return quantifier
-    if inner._hard:
+    if getattr(quantifier.model_, "hard", False):
         raise InputError(
             f"This {name} keeps only the classifier's decisions, which nearly any mix explains; "
             "the check needs posteriors. Use KDEy, EMQ or PCC, or fit on posteriors."
         )
-    if not inner.crossfit and not isinstance(inner.classifier, FrozenEstimator):
+    if not quantifier.crossfit and not isinstance(quantifier.classifier, FrozenEstimator):
         raise InputError(
             f"This {name} scores targets with a classifier refitted on all references, and "
             "references with models that had not seen them, so the two differ even where nothing "
@@ -182,24 +187,21 @@ def check_can_be_checked(quantifier: object) -> Quantifier:
 
 def scored_references(quantifier: Quantifier) -> tuple[FloatArray, IntArray]:
     """Return the posteriors and class numbers of the references, as far as they are kept."""
-    if isinstance(quantifier, KDEy):
-        return quantifier._densities.reference, quantifier._densities.codes
-    kept = getattr(quantifier, "_references", None)
+    kept = quantifier.references_
     if kept is None:
         raise InputError(
             f"This {type(quantifier).__name__} was loaded from a file, which holds no reference "
             "items; the check compares targets with them. Fit it again, or save a KDEy, whose "
             "file does hold them."
         )
-    posteriors, codes = kept
-    return posteriors, codes
+    return kept
 
 
-def _smoothing(
-    quantifier: Quantifier, posteriors: FloatArray, codes: IntArray
-) -> tuple[str, float, float]:
+def _smoothing(model: object, posteriors: FloatArray, codes: IntArray) -> tuple[str, float, float]:
     """Return the kernel, bandwidth and shrinkage of the densities that judge."""
-    if isinstance(quantifier, KDEy):
-        return quantifier.kernel, quantifier.bandwidth_, quantifier.shrinkage_
+    while not isinstance(model, KernelDensity) and hasattr(model, "model_"):
+        model = model.model_
+    if isinstance(model, KernelDensity):
+        return model.kernel, model.bandwidth_, model.shrinkage_
     choice = choose_smoothing(posteriors, codes, KERNEL, BANDWIDTHS[KERNEL], (SHRINKAGE,))
     return KERNEL, choice.bandwidth, SHRINKAGE

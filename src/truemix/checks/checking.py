@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from truemix._seeds import resolved_seed
 from truemix._threads import one_blas_thread
 from truemix._typing import FloatArray, IntArray, Seed
 from truemix.checks._monte_carlo import Comparison, compare, max_bags
@@ -18,7 +19,6 @@ from truemix.checks._training_rows import training_rows
 from truemix.checks.shift_check import FDR, ShiftCheck
 from truemix.inference import maximize_mixture
 from truemix.quantifiers.base import Quantifier
-from truemix.quantifiers.sampling import resolved_seed
 from truemix.tables import groups_of
 from truemix.validation import check_number
 
@@ -71,7 +71,7 @@ def label_shift(
     >>> label_shift(quantifier, np.column_stack([1 - p, p]), random_state=0).passed
     False
     """
-    scored = check_can_be_checked(quantifier)._score(X)
+    scored = check_can_be_checked(quantifier).score(X)
     everything = [np.arange(scored.shape[1])]
     return check_scored(quantifier, scored, everything, level=level, random_state=random_state)[0]
 
@@ -109,7 +109,7 @@ def label_shift_by(
     >>> {month: check.passed for month, check in checks.items()}
     {'May': True, 'June': True}
     """
-    scored = check_can_be_checked(quantifier)._score(X)
+    scored = check_can_be_checked(quantifier).score(X)
     keys, members = groups_of(groups, scored.shape[1])
     checks = check_scored(quantifier, scored, members, level=level, random_state=random_state)
     return dict(zip(keys, checks, strict=True))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from truemix.checks._references import check_can_be_checked, scored_references
 from truemix.exceptions import InputError
-from truemix.quantifiers import Bootstrap
 from truemix.quantifiers.base import Quantifier
 
 
@@ -29,8 +28,7 @@ def why_not(quantifier: Quantifier) -> str | None:
     """
     try:
         check_can_be_checked(quantifier)
-        inner = quantifier.quantifier_ if isinstance(quantifier, Bootstrap) else quantifier
-        scored_references(inner)
+        scored_references(quantifier)
     except InputError as error:
         return str(error)
     return None

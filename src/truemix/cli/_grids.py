@@ -118,7 +118,7 @@ def default_grid(choice: Choice) -> Grid:
 
 
 def _method_grid(options: MethodOptions) -> Grid:
-    from truemix.quantifiers.automatic import BANDWIDTHS, SHRINKAGES
+    from truemix.models.bandwidth_selection import BANDWIDTHS, SHRINKAGES
 
     name = _point_method(options.method)
     if name == "emq":

@@ -139,7 +139,7 @@ def quantifier_of(options: MethodOptions) -> Quantifier:
     quantifier.set_params(**{known[parameter]: value for parameter, value in given.items()})
     if options.prior:
         _check_prior(options.prior, name)
-    quantifier._check_parameters()
+    quantifier.scoring()
     return quantifier
 
 

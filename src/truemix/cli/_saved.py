@@ -33,16 +33,16 @@ def load_saved(source: Source, options: MethodOptions, classifier: str | None) -
         return quantifier
     changed = type(quantifier)(**{**quantifier.get_params(deep=False), **changes})
     # As if it had been saved with these parameters: what follows from them is made again.
-    changed._restore(quantifier._state())
+    changed.restore(quantifier.state())
     return changed
 
 
 def n_references(quantifier: Quantifier) -> int | None:
     """Return the number of items that a quantifier was fitted on, if it remembers."""
-    state = quantifier._state()
-    if "codes" in state:
-        return len(state["codes"])
-    return int(state["confusion_counts"].sum()) if "confusion_counts" in state else None
+    if quantifier.references_ is not None:
+        return len(quantifier.references_[1])
+    counts = getattr(quantifier.model_, "counts_", None)
+    return None if counts is None else round(counts.sum())
 
 
 def _changes(

@@ -128,7 +128,7 @@ def _why_not_checked(prepared: Prepared, wanted: bool | None) -> str | None:
     if wanted is False:
         return "--no-check was given."
     quantifier = prepared.quantifier
-    point = getattr(quantifier, "quantifier_", quantifier)
+    point = getattr(quantifier, "quantifier", quantifier)
     if wanted is None and type(point).__name__ in COUNTING:
         return f"{type(point).__name__} does not assume it."
     reason = why_not(quantifier)

@@ -127,7 +127,7 @@ def prob_increase_since(now: Estimate, before: Estimate) -> FloatArray | None:
 
 def _pairs(now: Estimate, before: Estimate) -> Pairs | None:
     """Return the rows of draws that belong together; None if the estimates are independent."""
-    ours, theirs = now.replicates, before.replicates
+    ours, theirs = now.origin, before.origin
     if ours is None or theirs is None or ours.source != theirs.source:
         return None
     # Without a common replicate there is nothing to pair.

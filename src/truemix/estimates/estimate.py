@@ -12,12 +12,12 @@ import numpy as np
 from truemix._typing import AnyArray, FloatArray
 from truemix.estimates.checks import Check
 from truemix.estimates.comparison import Comparison, compare
+from truemix.estimates.draw_origin import DrawOrigin
 from truemix.estimates.events import DrawsByClass, probability_of
 from truemix.estimates.export import arviz_data, estimate_frame
 from truemix.estimates.files import load_estimate, save_estimate
 from truemix.estimates.intervals import interval_of, too_few_draws
 from truemix.estimates.regions import Region, region_of
-from truemix.estimates.replicates import Replicates
 from truemix.estimates.text import estimate_table
 from truemix.estimates.unknown import Unknown
 from truemix.exceptions import InputError
@@ -63,7 +63,7 @@ class Estimate:
     unknown : Unknown, optional
         If items of no class were allowed for (``unknown=True``): their share, with draws and an
         interval. The shares of the classes are then those among all other items.
-    replicates : Replicates, optional
+    origin : DrawOrigin, optional
         Which replicate of uncertain references each draw comes from: what :meth:`compare` pairs.
     checks : dict
         Checks that were asked for: ``"label_shift"``, with ``quantify(X, check=True)``. Each has
@@ -116,7 +116,7 @@ class Estimate:
     draws: FloatArray | None = None
     other_draws: FloatArray | None = None
     unknown: Unknown | None = None
-    replicates: Replicates | None = None
+    origin: DrawOrigin | None = None
     checks: dict[str, Check] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -129,9 +129,9 @@ class Estimate:
                     f"each of the {K} classes."
                 )
         n_draws = 0 if self.draws is None else len(self.draws)
-        if self.replicates is not None and self.replicates.number.shape != (n_draws,):
+        if self.origin is not None and self.origin.number.shape != (n_draws,):
             raise InputError(
-                f"replicates has shape {self.replicates.number.shape}; expected one number for "
+                f"origin has shape {self.origin.number.shape}; expected one number for "
                 f"each of the {n_draws} draws."
             )
         for name in ("draws", "other_draws"):
@@ -314,7 +314,7 @@ class Estimate:
         DataFrame
             One row per class: ``weight`` and, with draws, ``lower`` and ``upper``.
         """
-        from truemix.estimates.reweighting import weights_frame
+        from truemix.estimates.importance_weights import weights_frame
 
         return weights_frame(self, level)
 
@@ -335,7 +335,7 @@ class Estimate:
             corrected; it is returned as it is, with a note.
         """
         # Not before it is needed: reading data frames takes a library of its own.
-        from truemix.estimates.reweighting import adapt_posteriors
+        from truemix.estimates.importance_weights import adapt_posteriors
 
         return adapt_posteriors(self, posteriors)
 

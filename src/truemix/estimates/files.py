@@ -16,7 +16,7 @@ from truemix._archive import UNREADABLE, ArchiveKind, damaged, read_archive, wri
 from truemix._saved_arrays import read_classes, read_floats, read_integers, read_shares
 from truemix._typing import AnyArray
 from truemix.estimates.checks import CANNOT_TELL, FAILED, PASSED, RecordedCheck
-from truemix.estimates.replicates import Replicates
+from truemix.estimates.draw_origin import DrawOrigin
 from truemix.estimates.unknown import Unknown
 from truemix.exceptions import InputError
 
@@ -64,7 +64,7 @@ def _contents(estimate: Estimate) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         "diagnostics": encode(estimate.diagnostics),
         "checks": {name: encode(check.summary()) for name, check in estimate.checks.items()},
         "unknown": None if estimate.unknown is None else float(estimate.unknown.share),
-        "source": None if estimate.replicates is None else estimate.replicates.source,
+        "source": None if estimate.origin is None else estimate.origin.source,
     }
     # Labels in an array of Python objects could only be stored as a pickle.
     arrays: dict[str, AnyArray] = {"classes": np.asarray(estimate.classes.tolist())}
@@ -72,8 +72,8 @@ def _contents(estimate: Estimate) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     if estimate.unknown is not None:
         floats |= {UNKNOWN + name: getattr(estimate.unknown, name) for name in DRAWS}
     arrays |= {n: np.asarray(v, dtype=np.float64) for n, v in floats.items() if v is not None}
-    if estimate.replicates is not None:
-        arrays["replicate"] = estimate.replicates.number
+    if estimate.origin is not None:
+        arrays["replicate"] = estimate.origin.number
     return header, arrays
 
 
@@ -93,7 +93,7 @@ def _read(kind: type[E], header: Mapping[str, Any], arrays: Mapping[str, AnyArra
     for name in (*fields, "classes"):
         del left[name]
     unknown = _unknown(header["unknown"], left, n_draws)
-    replicates = _replicates(header["source"], left, n_draws)
+    origin = _origin(header["source"], left, n_draws)
     if left:
         raise InputError(f"it holds {min(left)[:40]}, which does not belong there")
     expected = {*TEXT, "n_items", "settings", "diagnostics", "checks", "unknown", "source"}
@@ -107,7 +107,7 @@ def _read(kind: type[E], header: Mapping[str, Any], arrays: Mapping[str, AnyArra
         settings=_mapping(header["settings"], "settings"),
         diagnostics=_diagnostics(_mapping(header["diagnostics"], "diagnostics")),
         unknown=unknown,
-        replicates=replicates,
+        origin=origin,
         checks={
             name: _recorded(_mapping(numbers, name))
             for name, numbers in _mapping(header["checks"], "checks", decoded=False).items()
@@ -134,14 +134,14 @@ def _unknown(share: Any, left: dict[str, AnyArray], n_draws: int | None) -> Unkn
     return Unknown(float(share), **draws)
 
 
-def _replicates(source: Any, left: dict[str, AnyArray], n_draws: int | None) -> Replicates | None:
+def _origin(source: Any, left: dict[str, AnyArray], n_draws: int | None) -> DrawOrigin | None:
     if source is None:
         return None
     if n_draws is None:
         raise InputError("it names replicates, but has no draws")
     number = read_integers(left, "replicate", (n_draws,), below=MAX_REPLICATES)
     del left["replicate"]
-    return Replicates(number, _text(source, "source"))
+    return DrawOrigin(number, _text(source, "source"))
 
 
 def _diagnostics(found: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from scipy.special import fdtri
 
-from truemix.inference.versions import MIN_REPLICATES
+from truemix.inference.replicates import MIN_REPLICATES
 
 # The effective sample size per draw that a chain promises.
 PROMISED = 0.4
@@ -59,12 +59,12 @@ def failures(diagnostics: Mapping[str, Any], n_draws: int) -> list[str]:
     ----------
     diagnostics : dict
         With ``ess``, ``rhat`` and ``rhat_limit`` (None for too few draws), ``divergences``,
-        ``thinning`` and, where draws come from replicates of the matrix, ``versions``.
+        ``thinning`` and, where draws come from replicates of the matrix, ``replicates``.
     n_draws : int
         How many draws there are.
     """
     ess, rhat = diagnostics["ess"], diagnostics["rhat"]
-    replicated = diagnostics.get("versions", 1) > 1
+    replicated = diagnostics.get("replicates", 1) > 1
     failed = []
     if n_draws < MIN_DRAWS:
         failed.append(
@@ -90,7 +90,7 @@ def failures(diagnostics: Mapping[str, Any], n_draws: int) -> list[str]:
     if rhat is not None and rhat > diagnostics["rhat_limit"]:
         what = (
             "chains that started far from the mode have not reached the same mixes as the others"
-            if diagnostics.get("versions", MIN_REPLICATES) >= MIN_REPLICATES
+            if diagnostics.get("replicates", MIN_REPLICATES) >= MIN_REPLICATES
             else "the first and the second half of a chain disagree"
         )
         failed.append(

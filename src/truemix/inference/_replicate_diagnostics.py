@@ -24,7 +24,7 @@ from scipy.stats import rankdata
 from truemix._typing import BoolArray, FloatArray, IntArray
 from truemix.inference._diagnostics import MIN_CHAIN, effective_sizes
 from truemix.inference._failures import FALSE_ALARM, HARMLESS, rhat_limit
-from truemix.inference.versions import MIN_REPLICATES
+from truemix.inference.replicates import MIN_REPLICATES
 
 
 def replicate_statistics(draws: FloatArray, ends: IntArray, dispersed: BoolArray) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def replicate_statistics(draws: FloatArray, ends: IntArray, dispersed: BoolArray
         squared_error, worth = _one_by_one(draws, ends)
     return {
         **dict(zip(("ess", "rhat", "rhat_limit"), worth if known else (None,) * 3, strict=True)),
-        "versions": len(sizes),
+        "replicates": len(sizes),
         "between_variance": between,
         "within_variance": within,
         "mcse": np.sqrt(squared_error),

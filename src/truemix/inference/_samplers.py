@@ -90,10 +90,15 @@ def draw_mixes(
 
 
 def draw_replicate(
-    L: FloatArray, settings: Settings, seed: np.random.SeedSequence, *, dispersed: bool
+    L: FloatArray,
+    w: FloatArray,
+    settings: Settings,
+    seed: np.random.SeedSequence,
+    *,
+    dispersed: bool,
 ) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
     """Return a few draws of a single chain of NUTS, to be judged together with other replicates."""
-    posterior = make_posterior(L, np.ones(len(L)), settings.prior, settings.temperature)
+    posterior = make_posterior(L, w, settings.prior, settings.temperature)
     layout = arrange(posterior.L, posterior.w, posterior.mode)
     stream, allocation = seed.spawn(2)
     spread = _FAR if dispersed else _AT_THE_MODE

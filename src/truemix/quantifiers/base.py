@@ -1,16 +1,8 @@
-"""What all quantifiers share: data in, posteriors, and one or many estimates out.
+"""Quantifiers: scikit-learn estimators that wire a model and an inference.
 
-A quantifier answers two questions and inherits the rest:
+A quantifier names its two parts, and everything else is written once, here:
 
-- ``_evidence(P)``: what does each item say about the classes? One row per item, ``(n, K)``. For
-  the likelihood methods this is *the* matrix, the log-likelihood of each item under each class.
-- ``_infer(evidence)``: which mix follows from these rows?
-
-Evidence never depends on the other items of the batch, so it is computed once for many batches.
-
-There may be several *versions* of the evidence, ``(V, n, K)``, each as plausible as the others: one
-for each model of a cross-fitted classifier, or for each reweighting of uncertain references. Point
-methods pool the versions, Bayesian ones mix their posteriors.
+    items -> scorer -> posteriors -> model -> matrix (n, K) -> inference -> result -> Estimate
 """
 
 from __future__ import annotations
@@ -19,8 +11,7 @@ import hashlib
 import json
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -28,14 +19,19 @@ from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.utils import get_tags
 
 from truemix._saved_arrays import read_classes, read_shares, read_text
+from truemix._strict_json import MAX_DIGITS
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix._version import __version__
 from truemix.estimates import Estimate, EstimateSet
 from truemix.estimates.checks import Check
-from truemix.estimates.replicates import Replicates
-from truemix.estimates.unknown import Unknown
+from truemix.estimates.draw_origin import DrawOrigin
+from truemix.estimates.unknown import Unknown, split_mix
+from truemix.exceptions import InputError
+from truemix.inference.batched import check_bags
+from truemix.inference.protocol import MixtureResult
 from truemix.quantifiers.content_order import reference_order
 from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring
+from truemix.quantifiers.wiring import infer
 from truemix.tables import column_names, groups_of, labels_of
 from truemix.validation import (
     check_classes,
@@ -48,144 +44,59 @@ from truemix.validation import (
 NOT_IN_REPLICATES = frozenset(
     {"draws", "warmup", "sampler", "prior", "temperature", "estimand", "random_state"}
 )
-
-# The form of a fingerprint.
+# The forms of a fingerprint and of a seed in a file.
 SOURCE = "[0-9a-f]{32}"
+SEED = f"[0-9]{{1,{MAX_DIGITS}}}"
 
 
 class NotFittedError(SklearnNotFittedError):
     """A quantifier was asked for an estimate before it was fitted."""
 
 
-@dataclass(frozen=True)
-class Inference:
-    """What inference says about one batch.
+class Parts(NamedTuple):
+    """What a quantifier is made of: a :class:`LikelihoodModel` and an :class:`Inference`."""
 
-    ``draws`` are of the estimand that was asked for, ``other_draws`` of the other one,
-    ``replicate`` is the number of the replicate each of them comes from; ``settings`` holds what
-    was resolved only now, such as a seed.
-    """
-
-    prevalence: FloatArray
-    diagnostics: dict[str, Any] = field(default_factory=dict)
-    draws: FloatArray | None = None
-    other_draws: FloatArray | None = None
-    unknown: Unknown | None = None
-    replicate: IntArray | None = None
-    settings: dict[str, Any] = field(default_factory=dict)
+    model: Any
+    inference: Any
 
 
 class Quantifier(BaseEstimator, metaclass=ABCMeta):
-    """Base of all quantifiers; see :class:`truemix.KDEy` for how one is used."""
+    """Base of all quantifiers; see :class:`truemix.KDEy` for how one is used.
 
-    # Whether the classifier's decisions are enough.
-    _hard = False
+    Attributes
+    ----------
+    model_, inference_
+        The fitted parts.
+    classes_ : ndarray of shape (K,)
+        Class labels in the order of all results.
+    train_prevalence_ : ndarray of shape (K,)
+        Shares in the reference.
+    """
 
     classifier: Any
     cv: Any
     crossfit: Any
+    model_: Any
+    inference_: Any
     classes_: AnyArray
     train_prevalence_: FloatArray
     n_features_in_: int
     feature_names_in_: AnyArray
     _scorer: Scorer
-    # What the references look like and their class numbers, for checks; absent after loading.
+    # Posteriors and class numbers of the references; absent after loading.
     _references: tuple[FloatArray, IntArray]
     # What replicates of the references are replicates of.
     _source: str
 
-    # --- what a quantifier has to say ---------------------------------------------------------
-
-    def _check_parameters(self) -> None:
-        """Raise for a parameter that is wrong; called first in ``fit``."""
-
-    def _learn(self, posteriors: FloatArray, codes: IntArray) -> None:
-        """Learn from the references' posteriors and class numbers."""
-
     @abstractmethod
-    def _evidence(self, posteriors: FloatArray) -> FloatArray:
-        """Return what each item says about the classes, ``(n, K)``."""
+    def parts(self) -> Parts:
+        """Return the unfitted model and inference that the parameters describe.
 
-    @abstractmethod
-    def _infer(self, evidence: FloatArray) -> Inference:
-        """Return the mix that follows from the rows of evidence."""
-
-    def _seed(self) -> int | None:
-        """Return the seed of the next run; None where nothing is random."""
-        return None
-
-    def _versions(self, scored: FloatArray, seed: int | None) -> FloatArray:
-        """Return the evidence of items scored by each model, ``(V, n, K)``."""
-        n_models, n_items, n_classes = scored.shape
-        evidence = self._evidence(scored.reshape(-1, n_classes))
-        return evidence.reshape(n_models, n_items, -1)
-
-    def _infer_bags(
-        self, versions: FloatArray, bags: list[IntArray], seed: int | None = None
-    ) -> list[Inference]:
-        """Return the mix of each bag of rows, the same as one by one."""
-        return [self._infer(rows_of(versions, rows)) for rows in bags]
-
-    def _infer_scored(
-        self, scored: FloatArray, bags: list[IntArray], seed: int | None
-    ) -> list[Inference]:
-        """Return the mix of each bag of items that have been scored."""
-        return self._infer_bags(self._versions(scored, seed), bags, seed)
-
-    def _mixes(
-        self,
-        versions: FloatArray,
-        bags: list[IntArray],
-        seed: int | None = None,
-        near: FloatArray | None = None,
-    ) -> FloatArray:
-        """Return only the mixes of many bags, ``(n_bags, K)``, given answers that may be near."""
-        inferences = self._infer_bags(versions, bags, seed)
-        return np.array([inference.prevalence for inference in inferences])
-
-    @classmethod
-    def _versions_of_many(
-        cls, quantifiers: Sequence[Any], scored: FloatArray, seeds: Sequence[int | None]
-    ) -> Iterator[tuple[list[int], list[FloatArray]]]:
-        """Yield the evidence of many quantifiers of this kind, fitted on the same references.
-
-        Each step yields the numbers of quantifiers whose evidence is made together and the
-        evidence of each, in an order in which neighbours give similar answers.
+        Raises
+        ------
+        InputError
+            If a parameter is wrong.
         """
-        for number, quantifier in enumerate(quantifiers):
-            yield [number], [quantifier._versions(scored, seeds[number])]
-
-    def _split(self, mixes: FloatArray) -> tuple[FloatArray, FloatArray | None]:
-        """Return the mix of the classes, and the share of none of them if that was allowed for."""
-        return mixes, None
-
-    def _resolved(self) -> dict[str, Any]:
-        """Return parameters as they were used, where they differ from how they were given."""
-        return {}
-
-    def _state(self) -> dict[str, AnyArray]:
-        """Return what was learned from posteriors, as arrays of numbers or text."""
-        return {
-            "classes": self.classes_,
-            "train_prevalence": self.train_prevalence_,
-            "source": np.array(self._source),
-        }
-
-    def _restore(self, state: Mapping[str, AnyArray]) -> None:
-        """Become the fitted quantifier that ``state`` was taken from; it may come from anybody."""
-        self._check_parameters()
-        # As in fit, which makes this to score the references.
-        self._scoring()
-        classes = read_classes(state)
-        self.train_prevalence_ = read_shares(
-            state, "train_prevalence", classes.shape, positive=True
-        )
-        self._source = read_text(state, "source", SOURCE)
-        self.classes_ = classes
-        self.n_features_in_ = len(self.classes_)
-        self._scorer = GivenPosteriors(self.classes_)
-
-    # --- what it gets for that ----------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, *, classes: Any = None) -> Self:
         """Learn from labelled reference items.
@@ -205,12 +116,11 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         -------
         self
         """
-        self._check_parameters()
-        scoring = self._scoring()
+        scoring = self.scoring()
         codes, order = read_labels(X, y, classes)
         posteriors, scorer = scoring.score_references(X, codes, order)
-        self._fit_scored(posteriors, codes, order, scorer)
-        self._remember_columns(X)
+        self.fit_scored(posteriors, codes, order, scorer)
+        self.remember_columns(X)
         return self
 
     def predict(self, X: Any) -> FloatArray:
@@ -234,7 +144,8 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         X : array-like or data frame
-            The batch, with the same columns as in ``fit``.
+            The batch, with the same columns as in ``fit``. Without a classifier also posteriors by
+            several models of a cross-fitted classifier, ``(M, n, K)``.
         check : bool
             Whether to check that the batch is a mix of the reference classes at all; the answer is
             in ``checks["label_shift"]``. See :func:`truemix.checks.label_shift`.
@@ -243,11 +154,9 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         -------
         Estimate
         """
-        scored = self._score(X)
-        everything, seed = [np.arange(scored.shape[1])], self._seed()
-        checks = self._checks(scored, everything, seed, check)
-        inference = self._infer_scored(scored, everything, seed)[0]
-        return self._estimate(scored, inference, checks[0])
+        scored = self.score(X)
+        everything = [np.arange(scored.shape[1])]
+        return next(self._estimates(scored, everything, check=check))
 
     def quantify_by(self, X: Any, groups: Any, *, check: bool = False) -> EstimateSet:
         """Estimate the mix of each group of items (week, region, …), scoring each item once.
@@ -267,38 +176,82 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             One estimate per group, sorted as people would: week 9 before week 10, months as in
             the calendar.
         """
-        scored = self._score(X)
+        scored = self.score(X)
         keys, members = groups_of(groups, scored.shape[1])
-        seed = self._seed()
-        checks = self._checks(scored, members, seed, check)
-        inferences = self._infer_scored(scored, members, seed)
-        return EstimateSet(
-            {
-                key: self._estimate(scored[:, rows], inference, own)
-                for key, rows, inference, own in zip(keys, members, inferences, checks, strict=True)
-            }
-        )
+        found = self._estimates(scored, members, check=check)
+        return EstimateSet(dict(zip(keys, found, strict=True)))
 
-    def _checks(
-        self, scored: FloatArray, bags: list[IntArray], seed: int | None, wanted: bool
-    ) -> list[dict[str, Check]]:
-        """Return the checks of each bag, by their names."""
-        if not wanted:
-            return [{} for _ in bags]
-        from truemix.checks.checking import check_scored
+    def quantify_bags(self, X: Any, bags: Sequence[Any]) -> Iterator[Estimate]:
+        """Estimate the mix of each of many bags of items, scoring each item once.
 
-        # Methods without a seed of their own give the same answer each time; so does this.
-        found = check_scored(self, scored, bags, random_state=0 if seed is None else seed)
-        return [{"label_shift": each} for each in found]
+        Parameters
+        ----------
+        X : array-like or data frame
+            The pool that all bags are drawn from.
+        bags : sequence of arrays of int
+            The rows of each bag; rows may repeat, within a bag and between bags.
 
-    def _scoring(self) -> Scoring:
+        Yields
+        ------
+        Estimate
+            One for each bag, the same as ``quantify(X[bag])``; a few are held at a time.
+
+        Examples
+        --------
+        >>> from truemix import PCC
+        >>> quantifier = PCC().fit([[0.9, 0.1], [0.2, 0.8]], ["ham", "spam"])
+        >>> pool = [[0.9, 0.1], [0.1, 0.9]]
+        >>> [each.prevalence.tolist() for each in quantifier.quantify_bags(pool, [[0], [0, 1]])]
+        [[0.9, 0.1], [0.5, 0.5]]
+        """
+        scored = self.score(X)
+        return self._estimates(scored, check_bags(bags, scored.shape[1]))
+
+    def score(self, X: Any) -> FloatArray:
+        """Return the posteriors of items by each model that scores them, ``(M, n, K)``.
+
+        Parameters
+        ----------
+        X : array-like or data frame
+            The batch, with the same columns as in ``fit``.
+        """
+        if not hasattr(self, "classes_"):
+            raise NotFittedError(
+                f"This {type(self).__name__} is not fitted yet; call fit with labelled reference "
+                "items before asking for an estimate."
+            )
+        return self._scorer(X)
+
+    # --- for those who score or bag items themselves ------------------------------------------
+
+    def scoring(self) -> Scoring:
         """Return how items become posteriors: where it is equal, so are the posteriors."""
-        return Scoring(self.classifier, self.cv, self._hard, self.crossfit)
+        hard = bool(getattr(self.checked_parts().model, "hard", False))
+        return Scoring(self.classifier, self.cv, hard, self.crossfit)
 
-    def _fit_scored(
+    def checked_parts(self) -> Parts:
+        """Return the unfitted parts, or raise for a parameter of theirs that is wrong."""
+        parts = self.parts()
+        for part in parts:
+            if hasattr(part, "check"):
+                part.check()
+        return parts
+
+    def fit_scored(
         self, posteriors: FloatArray, codes: IntArray, classes: AnyArray, scorer: Scorer
-    ) -> None:
-        """Learn from references that have been scored; ``scorer`` will score targets."""
+    ) -> Self:
+        """Learn from references that have been scored.
+
+        Parameters
+        ----------
+        posteriors : ndarray of shape (m, K)
+        codes : ndarray of shape (m,)
+            Class numbers, each of 0 to K - 1 at least once.
+        classes : ndarray of shape (K,)
+        scorer : Scorer
+            Will score targets.
+        """
+        parts = self.checked_parts()
         order = reference_order(posteriors, codes)
         # Copies: the user's arrays may change after fit.
         posteriors, codes = posteriors[order], codes[order]
@@ -306,12 +259,123 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         self.train_prevalence_ = np.bincount(codes, minlength=len(classes)) / len(codes)
         self._scorer = scorer
         self._references = (posteriors, codes)
-        self._learn(posteriors, codes)
+        self.model_, self.inference_ = parts
+        self.model_.fit(posteriors, codes, len(classes))
+        self.inference_.prepare(classes, self.train_prevalence_)
         self._source = self._fingerprint(posteriors, codes)
+        return self
+
+    @property
+    def references_(self) -> tuple[FloatArray, IntArray] | None:
+        """Posteriors and class numbers of the references, in the order of their contents.
+
+        None after loading a file that does not hold them.
+        """
+        if hasattr(self.model_, "references_"):
+            references: tuple[FloatArray, IntArray] = self.model_.references_
+            return references
+        return getattr(self, "_references", None)
+
+    def settings(self) -> dict[str, Any]:
+        """Return all parameters as they were used, with the seed and the version of truemix."""
+        given = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
+        for part in (self.model_, self.inference_):
+            given |= part.resolved() if hasattr(part, "resolved") else {}
+        return {**given, "version": __version__}
+
+    def state(self) -> dict[str, AnyArray]:
+        """Return what was learned from posteriors, as arrays of numbers or text."""
+        if not (hasattr(self.model_, "state") and hasattr(self.model_, "restore")):
+            raise InputError(
+                f"The model {type(self.model_).__name__} has no methods state() and restore(), so "
+                "what it learned cannot be written to a file; see truemix.models.Savable."
+            )
+        own: dict[str, AnyArray] = {
+            "classes": self.classes_,
+            "train_prevalence": self.train_prevalence_,
+            "source": np.array(self._source),
+        }
+        if hasattr(self.inference_, "seed_"):
+            own["seed"] = np.array(str(self.inference_.seed_))
+        return {**own, **self.model_.state()}
+
+    def restore(self, state: Mapping[str, AnyArray]) -> None:
+        """Become the fitted quantifier that ``state`` was taken from; it may come from anybody."""
+        # As in fit, which makes this to score the references.
+        self.scoring()
+        parts = self.checked_parts()
+        classes = read_classes(state)
+        shares = read_shares(state, "train_prevalence", classes.shape, positive=True)
+        source = read_text(state, "source", SOURCE)
+        if not hasattr(parts.model, "restore"):
+            raise InputError(f"the model {type(parts.model).__name__} cannot be restored")
+        parts.model.restore(state, len(classes))
+        _check_shares(parts.model, shares)
+        parts.inference.prepare(classes, shares)
+        if hasattr(parts.inference, "seed_"):
+            seed = int(read_text(state, "seed", SEED))
+            if parts.inference.random_state is None:
+                parts.inference.seed_ = seed
+        self.model_, self.inference_ = parts
+        self.classes_, self.train_prevalence_, self._source = classes, shares, source
+        self.n_features_in_ = len(self.classes_)
+        self._scorer = GivenPosteriors(self.classes_)
+
+    # --- from scored items to estimates -------------------------------------------------------
+
+    def _estimates(
+        self, scored: FloatArray, bags: list[IntArray], *, check: bool = False
+    ) -> Iterator[Estimate]:
+        checks = self._checks(scored, bags) if check else [{} for _ in bags]
+        results = infer(self.model_, self.inference_, scored, bags)
+        settings = self.settings()
+        for rows, result, own in zip(bags, results, checks, strict=True):
+            yield self._estimate(scored[:, rows], result, own, settings)
+
+    def _checks(self, scored: FloatArray, bags: list[IntArray]) -> list[dict[str, Check]]:
+        """Return the checks of each bag, by their names."""
+        from truemix.checks.checking import check_scored
+
+        # Methods without a seed of their own give the same answer each time; so does this.
+        seed = getattr(self.inference_, "seed_", 0)
+        found = check_scored(self, scored, bags, random_state=seed)
+        return [{"label_shift": each} for each in found]
+
+    def _estimate(
+        self,
+        scored: FloatArray,
+        result: MixtureResult,
+        checks: dict[str, Check],
+        settings: dict[str, Any],
+    ) -> Estimate:
+        decided = np.bincount(scored.argmax(axis=2).ravel(), minlength=len(self.classes_))
+        shares = split_result(result, self.train_prevalence_)
+        return Estimate(
+            classes=self.classes_,
+            prevalence=shares.prevalence,
+            counted=decided / decided.sum(),
+            train_prevalence=self.train_prevalence_,
+            n_items=scored.shape[1],
+            method=type(self).__name__,
+            settings=settings,
+            diagnostics=result.diagnostics,
+            estimand=getattr(self.inference_, "estimand", "batch"),
+            draws=shares.draws,
+            other_draws=shares.other_draws,
+            unknown=shares.unknown,
+            origin=self._origin(result),
+            checks=checks,
+        )
+
+    def _origin(self, result: MixtureResult) -> DrawOrigin | None:
+        """Return where draws come from, if there are replicates that other batches share."""
+        if result.replicate is None:
+            return None
+        return DrawOrigin(result.replicate, f"{self._source}-{self.inference_.seed_}")
 
     def _fingerprint(self, posteriors: FloatArray, codes: IntArray) -> str:
         """Return what tells replicates of these references under these settings from others."""
-        settings = {k: v for k, v in self._settings().items() if k not in NOT_IN_REPLICATES}
+        settings = {k: v for k, v in self.settings().items() if k not in NOT_IN_REPLICATES}
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
         for array in (posteriors, codes):
             digest.update(np.ascontiguousarray(array).tobytes())
@@ -326,47 +390,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             tags.input_tags.allow_nan = features.allow_nan
         return tags
 
-    def _score(self, X: Any) -> FloatArray:
-        if not hasattr(self, "classes_"):
-            raise NotFittedError(
-                f"This {type(self).__name__} is not fitted yet; call fit with labelled reference "
-                "items before asking for an estimate."
-            )
-        return self._scorer(X)
-
-    def _estimate(
-        self, scored: FloatArray, inference: Inference, checks: dict[str, Check]
-    ) -> Estimate:
-        decided = np.bincount(scored.argmax(axis=2).ravel(), minlength=len(self.classes_))
-        return Estimate(
-            classes=self.classes_,
-            prevalence=inference.prevalence,
-            counted=decided / decided.sum(),
-            train_prevalence=self.train_prevalence_,
-            n_items=scored.shape[1],
-            method=type(self).__name__,
-            settings={**self._settings(), **inference.settings},
-            diagnostics=inference.diagnostics,
-            estimand=getattr(self, "estimand", "batch"),
-            draws=inference.draws,
-            other_draws=inference.other_draws,
-            unknown=inference.unknown,
-            replicates=self._replicates(inference),
-            checks=checks,
-        )
-
-    def _replicates(self, inference: Inference) -> Replicates | None:
-        """Return where draws come from, if there are replicates that other batches share."""
-        if inference.replicate is None:
-            return None
-        seed = inference.settings.get("random_state")
-        return Replicates(inference.replicate, f"{self._source}-{seed}")
-
-    def _settings(self) -> dict[str, Any]:
-        given = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
-        return {**given, **self._resolved(), "version": __version__}
-
-    def _remember_columns(self, X: Any) -> None:
+    def remember_columns(self, X: Any) -> None:
         """Set what scikit-learn expects an estimator to know about its input."""
         if isinstance(self._scorer, GivenPosteriors):
             self.n_features_in_ = len(self.classes_)
@@ -379,35 +403,33 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             del self.feature_names_in_
 
 
-def rows_of(versions: FloatArray, rows: IntArray) -> FloatArray:
-    """Return the evidence of some items, that of all versions below each other."""
-    return versions[:, rows].reshape(-1, versions.shape[2])
+class _Shares(NamedTuple):
+    """The mix of the classes, with draws, and the share of none of them if that was allowed."""
+
+    prevalence: FloatArray
+    draws: FloatArray | None
+    other_draws: FloatArray | None
+    unknown: Unknown | None
 
 
-def pooled(versions: FloatArray, bags: list[IntArray]) -> tuple[FloatArray, list[IntArray]]:
-    """Return all versions below each other as one matrix, and the rows of each bag in it."""
-    n_versions, n_items, n_classes = versions.shape
-    first = n_items * np.arange(n_versions)[:, None]
-    return versions.reshape(-1, n_classes), [(first + rows).ravel() for rows in bags]
+def split_result(result: MixtureResult, train_prevalence: FloatArray) -> _Shares:
+    """Tell the share of the unknown, the column after the classes, from those of the classes."""
+    if len(result.prevalence) == len(train_prevalence):
+        return _Shares(result.prevalence, result.draws, result.other_draws, None)
+    mix, share = split_mix(result.prevalence, train_prevalence)
+    if result.draws is None or result.other_draws is None:
+        return _Shares(mix, None, None, Unknown(float(share)))
+    draws, unknown = split_mix(result.draws, train_prevalence)
+    others, other_unknown = split_mix(result.other_draws, train_prevalence)
+    found = Unknown(float(unknown.mean()), unknown, other_unknown)
+    return _Shares(draws.mean(axis=0), draws, others, found)
 
 
-def gathered(scored: FloatArray, bags: list[IntArray]) -> tuple[FloatArray, list[IntArray]]:
-    """Return the scores of the items in some bags, bag after bag, and the rows of each bag there.
-
-    Without a copy where these are all items in their order, as in most calls.
-
-    Examples
-    --------
-    >>> scored = np.array([[[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]]])
-    >>> part, rows = gathered(scored, [np.array([2]), np.array([1, 2])])
-    >>> part[0, :, 0], [each.tolist() for each in rows]
-    (array([0.4, 0.2, 0.4]), [[0], [1, 2]])
-    """
-    every = np.concatenate(bags)
-    ends = np.cumsum([len(rows) for rows in bags])
-    in_order = np.array_equal(every, np.arange(scored.shape[1]))
-    part = scored if in_order else scored[:, every]
-    return part, np.split(np.arange(len(every)), ends[:-1])
+def of_classes(mixes: FloatArray, train_prevalence: FloatArray) -> FloatArray:
+    """Return mixes without the share of the unknown, if there is one."""
+    if mixes.shape[-1] == len(train_prevalence):
+        return mixes
+    return split_mix(mixes, train_prevalence)[0]
 
 
 def read_labels(X: Any, y: Any, classes: Any = None) -> tuple[IntArray, AnyArray]:
@@ -418,6 +440,18 @@ def read_labels(X: Any, y: Any, classes: Any = None) -> tuple[IntArray, AnyArray
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     check_same_length(n_rows, labels)
     return encode_labels(labels, order), order
+
+
+def _check_shares(model: Any, shares: FloatArray) -> None:
+    """Refuse a model that was learned from references of other shares."""
+    if hasattr(model, "references_"):
+        counts = np.bincount(model.references_[1], minlength=len(shares))
+    elif hasattr(model, "counts_"):
+        counts = model.counts_.sum(axis=1)
+    else:
+        counts = getattr(model, "shares_", shares)
+    if not np.allclose(counts / counts.sum(), shares, rtol=0.0, atol=1e-9):
+        raise InputError("the references do not have the shares of train_prevalence")
 
 
 def _plain(value: Any) -> Any:

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from truemix._saved_arrays import read_floats
-from truemix._threads import for_each_block
-from truemix._typing import AnyArray, FloatArray, IntArray
-from truemix.exceptions import InputError
-from truemix.inference import MixtureSample
-from truemix.inference.confusion import sample_confusion
-from truemix.inference.versions import mix_samples
-from truemix.quantifiers.base import Inference
-from truemix.quantifiers.counting import decisions
-from truemix.quantifiers.sampling import BayesianMixin
-from truemix.validation import SILENT_SUM_ERROR
-
-# Above it float64 does not hold every whole number.
-MAX_COUNT = 2.0**53
+from truemix._typing import FloatArray
+from truemix.inference import ConfusionPosterior
+from truemix.models import Confusion
+from truemix.quantifiers.base import Parts, Quantifier
 
 
-class BayesianACC(BayesianMixin):
+class BayesianACC(Quantifier):
     """Bayesian adjusted classify and count: draws of the mix given counts of decisions.
 
     The confusion matrix is not taken as known, as in :class:`truemix.ACC`, but inferred together
@@ -39,11 +28,6 @@ class BayesianACC(BayesianMixin):
     sampler : {"auto", "gibbs", "nuts"}
         Gibbs sampling works at every temperature here and is what ``"auto"`` takes.
 
-    Attributes
-    ----------
-    confusion_counts_ : ndarray of shape (K, K)
-        References of each class (row) by decision (column).
-
     Examples
     --------
     >>> import numpy as np
@@ -55,10 +39,6 @@ class BayesianACC(BayesianMixin):
     >>> quantifier.quantify(batch).prevalence.round(1)
     array([0.8, 0.2])
     """
-
-    _hard = True
-    _gibbs_is_tempered = True
-    confusion_counts_: FloatArray
 
     def __init__(
         self,
@@ -85,58 +65,20 @@ class BayesianACC(BayesianMixin):
         self.random_state = random_state
         self.estimand = estimand
 
-    def _check_parameters(self) -> None:
-        self._check_sampling()
-
-    def _learn(self, posteriors: FloatArray, codes: IntArray) -> None:
-        super()._learn(posteriors, codes)
-        truth = np.eye(posteriors.shape[1])[codes]
-        self.confusion_counts_ = truth.T @ decisions(posteriors)
-
-    def _state(self) -> dict[str, AnyArray]:
-        return {**super()._state(), "confusion_counts": self.confusion_counts_}
-
-    def _restore(self, state: Mapping[str, AnyArray]) -> None:
-        super()._restore(state)
-        counts = read_floats(
-            state, "confusion_counts", 2 * self.classes_.shape, minimum=0.0, maximum=MAX_COUNT
+    def parts(self) -> Parts:
+        """Return counts of decisions, and the joint posterior of mix and confusion matrix."""
+        inference = ConfusionPosterior(
+            prior=self.prior,
+            temperature=self.temperature,
+            draws=self.draws,
+            warmup=self.warmup,
+            sampler=self.sampler,
+            estimand=self.estimand,
+            random_state=self.random_state,
         )
-        shares = counts.sum(axis=1) / max(counts.sum(), 1.0)
-        if (counts != np.floor(counts)).any() or not np.allclose(
-            shares, self.train_prevalence_, rtol=0.0, atol=SILENT_SUM_ERROR
-        ):
-            raise InputError("confusion_counts are not those of references of these shares")
-        self.confusion_counts_ = counts
+        return Parts(Confusion(), inference)
 
-    def _evidence(self, posteriors: FloatArray) -> FloatArray:
-        return decisions(posteriors)
-
-    def _infer_bags(
-        self, versions: FloatArray, bags: list[IntArray], seed: int | None = None
-    ) -> list[Inference]:
-        seed = self._seed() if seed is None else seed
-        samples: dict[int, MixtureSample] = {}
-
-        def work(block: slice) -> None:
-            for bag in range(block.start, block.stop):
-                samples[bag] = self._sample(versions[:, bags[bag]], seed)
-
-        for_each_block(work, len(bags), 1)
-        return [self._inference(samples[bag], seed) for bag in range(len(bags))]
-
-    def _sample(self, versions: FloatArray, seed: int) -> MixtureSample:
-        """Return draws given the decisions of one bag, from each model in turn."""
-        n_versions = min(len(versions), int(self.draws))
-        shares = np.diff(np.linspace(0, int(self.draws), n_versions + 1).astype(np.intp))
-        seeds = [seed, *np.random.SeedSequence(seed).generate_state(n_versions - 1).tolist()]
-        samples = [
-            sample_confusion(
-                self.confusion_counts_,
-                decided.sum(axis=0),
-                prior=self._prior(versions),
-                random_state=own,
-                **{**self._options(), "draws": int(share)},
-            )
-            for decided, share, own in zip(versions, shares, seeds, strict=False)
-        ]
-        return mix_samples(samples)
+    @property
+    def confusion_counts_(self) -> FloatArray:
+        """References of each class (row) by decision (column)."""
+        return np.asarray(self.model_.counts_)

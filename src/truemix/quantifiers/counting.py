@@ -4,39 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from truemix._threads import row_blocks
-from truemix._typing import FloatArray, IntArray
-from truemix.quantifiers.base import Inference, Quantifier
-
-COUNTS_BYTES = 32 << 20
+from truemix.inference import Counting
+from truemix.models import Confusion
+from truemix.quantifiers.base import Parts, Quantifier
 
 
-class _Mean(Quantifier):
-    """The mix is the mean of the items' evidence."""
-
-    def _infer(self, evidence: FloatArray) -> Inference:
-        return Inference(evidence.mean(axis=0))
-
-    def _mixes(
-        self,
-        versions: FloatArray,
-        bags: list[IntArray],
-        seed: int | None = None,
-        near: FloatArray | None = None,
-    ) -> FloatArray:
-        evidence = versions.mean(axis=0)
-        # As a product with the counts of each row in each bag, a block of bags at a time.
-        n_items = len(evidence)
-        mixes = np.empty((len(bags), evidence.shape[1]))
-        for block in row_blocks(len(bags), max(1, COUNTS_BYTES // (8 * n_items))):
-            counts = np.array([np.bincount(rows, minlength=n_items) for rows in bags[block]])
-            mixes[block] = counts @ evidence / counts.sum(axis=1, keepdims=True)
-        return mixes
-
-
-class CC(_Mean):
+class CC(Quantifier):
     """Classify and count: the share of items that are put into each class.
 
     Biased as soon as the mix differs from the training mix; the number that the other methods
@@ -61,18 +34,17 @@ class CC(_Mean):
     array([0.75, 0.25])
     """
 
-    _hard = True
-
     def __init__(self, *, classifier: Any = None, cv: Any = 5, crossfit: Any = False) -> None:
         self.classifier = classifier
         self.cv = cv
         self.crossfit = crossfit
 
-    def _evidence(self, posteriors: FloatArray) -> FloatArray:
-        return decisions(posteriors)
+    def parts(self) -> Parts:
+        """Return decisions, and their mean."""
+        return Parts(Confusion(), Counting())
 
 
-class PCC(_Mean):
+class PCC(Quantifier):
     """Probabilistic classify and count: the mean posterior.
 
     Biased towards the training mix, even more than :class:`CC`; unbiased for calibrated posteriors
@@ -101,10 +73,6 @@ class PCC(_Mean):
         self.cv = cv
         self.crossfit = crossfit
 
-    def _evidence(self, posteriors: FloatArray) -> FloatArray:
-        return posteriors
-
-
-def decisions(posteriors: FloatArray) -> FloatArray:
-    """Return ones where a row has its (first) largest posterior, zeros elsewhere."""
-    return np.asarray(np.eye(posteriors.shape[1])[posteriors.argmax(axis=1)])
+    def parts(self) -> Parts:
+        """Return posteriors, and their mean."""
+        return Parts(Confusion(soft=True), Counting())

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from truemix._typing import AnyArray, FloatArray, IntArray
-from truemix.calibration import CALIBRATORS, Calibrator
-from truemix.exceptions import InputError
-from truemix.quantifiers.likelihood import LikelihoodQuantifier
-from truemix.validation import check_choice
-
-AUTOMATIC = "auto"
-# Temperature and biases: whether posteriors are too sure, and which mix they were made for. As good
-# as none or better in every setting of benchmarks/training_mix.py, from 50 references on.
-CHOSEN = "bcts"
+from truemix.inference import MaximumLikelihood
+from truemix.models import PosteriorRatio
+from truemix.quantifiers.base import Parts, Quantifier
 
 
-class EMQ(LikelihoodQuantifier):
+class EMQ(Quantifier):
     """Maximum likelihood for label shift (MLLS), also known as EMQ or SLD.
 
     By Bayes' rule a posterior divided by the share of the class that it was made for is, up to a
@@ -44,11 +34,6 @@ class EMQ(LikelihoodQuantifier):
         ``"bcts"``. None is the paper's method: posteriors are taken to be calibrated, for the mix
         of the references.
 
-    Attributes
-    ----------
-    calibrator_ : calibrator or None
-        The fitted map.
-
     Notes
     -----
     Solved to the optimum (with a certificate in the diagnostics), not to a number of EM steps.
@@ -71,8 +56,6 @@ class EMQ(LikelihoodQuantifier):
     Label shift: not checked; quantify(X, check=True) does.
     """
 
-    calibrator_: Any
-
     def __init__(
         self,
         *,
@@ -86,50 +69,11 @@ class EMQ(LikelihoodQuantifier):
         self.crossfit = crossfit
         self.calibration = calibration
 
-    def _check_parameters(self) -> None:
-        if self.calibration is not None:
-            check_choice(self.calibration, "calibration", (AUTOMATIC, *CALIBRATORS))
+    def parts(self) -> Parts:
+        """Return posterior ratios, and maximum likelihood."""
+        return Parts(PosteriorRatio(calibration=self.calibration), MaximumLikelihood())
 
     @property
-    def _calibration(self) -> str | None:
-        """The name of the map that is fitted."""
-        name: str | None = CHOSEN if self.calibration == AUTOMATIC else self.calibration
-        return name
-
-    def _resolved(self) -> dict[str, Any]:
-        return {**super()._resolved(), "calibration": self._calibration}
-
-    def _learn(self, posteriors: FloatArray, codes: IntArray) -> None:
-        self.calibrator_ = None
-        if self._calibration is not None:
-            self.calibrator_ = CALIBRATORS[self._calibration]().fit(posteriors, codes)
-
-    def _state(self) -> dict[str, AnyArray]:
-        learned = {} if self.calibrator_ is None else self.calibrator_.state()
-        calibrator = {f"calibrator_{name}": np.asarray(value) for name, value in learned.items()}
-        return {**super()._state(), **calibrator}
-
-    def _restore(self, state: Mapping[str, AnyArray]) -> None:
-        super()._restore(state)
-        self.calibrator_ = None
-        if self._calibration is not None:
-            prefix = "calibrator_"
-            learned = {
-                name.removeprefix(prefix): value
-                for name, value in state.items()
-                if name.startswith(prefix)
-            }
-            self.calibrator_ = CALIBRATORS[self._calibration].from_state(learned)
-            check_map(self.calibrator_, len(self.classes_))
-
-    def _evidence(self, posteriors: FloatArray) -> FloatArray:
-        if self.calibrator_ is not None:
-            posteriors = self.calibrator_.transform(posteriors)
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(posteriors) - np.log(self.train_prevalence_))
-
-
-def check_map(calibrator: Calibrator, n_classes: int) -> None:
-    """Refuse a map that was not fitted on the numbers of this many classes."""
-    if not np.array_equal(calibrator.classes_, np.arange(n_classes)):
-        raise InputError("the calibration map is one of other classes")
+    def calibrator_(self) -> Any:
+        """The fitted calibration map, or None."""
+        return self.model_.calibrator_

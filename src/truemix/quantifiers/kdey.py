@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from truemix._saved_arrays import read_floats, read_integers, read_number, read_shares
-from truemix._typing import AnyArray, FloatArray, IntArray
-from truemix.densities import KERNELS
-from truemix.estimates.unknown import split_mix
-from truemix.exceptions import InputError
-from truemix.quantifiers.automatic import BANDWIDTHS, SHRINKAGES, choose_smoothing
-from truemix.quantifiers.likelihood import LikelihoodQuantifier
-from truemix.quantifiers.unknown_class import UnknownClass
-from truemix.validation import (
-    check_choice,
-    check_number,
-    parameter_error,
-)
-
-if TYPE_CHECKING:
-    from truemix.densities.class_densities import ClassDensities
+from truemix.inference import MaximumLikelihood
+from truemix.models import KernelDensity, WithUnknown
+from truemix.quantifiers.base import Parts, Quantifier
+from truemix.validation import parameter_error
 
 
-class KDEy(LikelihoodQuantifier):
+class KDEy(Quantifier):
     """Quantification by kernel density estimation in the simplex (maximum likelihood).
 
     The posteriors of each class's reference items become a density (a Gaussian kernel in
@@ -52,23 +38,10 @@ class KDEy(LikelihoodQuantifier):
     shrinkage : "auto" or float
         How far posteriors are moved towards the barycentre first, at least 0 and below 1.
         ``"auto"`` (for either) takes the value from the paper's grid with the smallest error on
-        bags of reference items, each item judged by the other folds; see ``selection_``.
+        bags of reference items, with out-of-fold densities; see ``selection_``.
     unknown : bool
         Whether items may belong to none of the classes. If so, the estimate has their share as
         ``unknown``, and the shares of the classes are those among the other items.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (K,)
-        Class labels in the order of all results.
-    train_prevalence_ : ndarray of shape (K,)
-        Shares in the reference.
-    bandwidth_, shrinkage_ : float
-        The values in use.
-    selection_ : list of dict
-        If something was chosen automatically: the choice and the runners-up, each with its
-        bandwidth, shrinkage, mean absolute error on the bags, and whether it ties with the best
-        one (the difference is within the noise).
 
     Examples
     --------
@@ -89,12 +62,6 @@ class KDEy(LikelihoodQuantifier):
     Label shift: not checked; quantify(X, check=True) does.
     """
 
-    bandwidth_: float
-    shrinkage_: float
-    selection_: list[dict[str, Any]]
-    _densities: ClassDensities
-    _unknown: UnknownClass | None
-
     def __init__(
         self,
         *,
@@ -114,132 +81,41 @@ class KDEy(LikelihoodQuantifier):
         self.shrinkage = shrinkage
         self.unknown = unknown
 
-    def _check_parameters(self) -> None:
-        check_choice(self.kernel, "kernel", KERNELS)
-        for name in ("bandwidth", "shrinkage"):
-            value = getattr(self, name)
-            # An array is equal to text in each of its places.
-            if not (isinstance(value, str) and value == "auto"):
-                check_number(value, name)
-        if not isinstance(self.unknown, bool | np.bool_):
-            raise parameter_error("unknown", "True or False", self.unknown)
-
-    def _learn(self, posteriors: FloatArray, codes: IntArray) -> None:
-        bandwidths, shrinkages = BANDWIDTHS[self.kernel], SHRINKAGES[self.kernel]
-        if self.bandwidth != "auto":
-            bandwidths = np.array([float(self.bandwidth)])
-        if self.shrinkage != "auto":
-            shrinkages = (float(self.shrinkage),)
-        self.selection_ = []
-        self.bandwidth_, self.shrinkage_ = float(bandwidths[0]), shrinkages[0]
-        if len(bandwidths) * len(shrinkages) > 1:
-            choice = choose_smoothing(posteriors, codes, self.kernel, bandwidths, shrinkages)
-            self.bandwidth_, self.shrinkage_ = choice.bandwidth, choice.shrinkage
-            self.selection_ = choice.best
-        self._build(posteriors, codes)
-
-    def _build(self, posteriors: FloatArray, codes: IntArray) -> None:
-        # The compiled loops bring numba along: not before they are needed.
-        from truemix.densities.class_densities import ClassDensities
-
-        self._densities = ClassDensities(
-            posteriors, codes, self.kernel, np.array([self.bandwidth_]), self.shrinkage_
+    def parts(self) -> Parts:
+        """Return kernel densities, and maximum likelihood."""
+        model = KernelDensity(
+            kernel=self.kernel, bandwidth=self.bandwidth, shrinkage=self.shrinkage
         )
-        self._unknown = UnknownClass.beside(self._densities) if self.unknown else None
+        return Parts(maybe_unknown(model, self.unknown), MaximumLikelihood())
 
-    def _with_setting(self, bandwidth: float, shrinkage: float) -> ClassDensities:
-        """Return the densities of the same references with another setting."""
-        return replace(self._densities, bandwidths=np.array([bandwidth]), shrinkage=shrinkage)
+    @property
+    def bandwidth_(self) -> float:
+        """The bandwidth in use."""
+        return known_classes(self.model_).bandwidth_
 
-    def _state(self) -> dict[str, AnyArray]:
-        return {
-            **super()._state(),
-            "bandwidth": np.array(self.bandwidth_),
-            "shrinkage": np.array(self.shrinkage_),
-            "selection": np.array([list(row.values()) for row in self.selection_]),
-            "reference": self._densities.reference,
-            "codes": self._densities.codes,
-        }
+    @property
+    def shrinkage_(self) -> float:
+        """The shrinkage in use."""
+        return known_classes(self.model_).shrinkage_
 
-    def _restore(self, state: Mapping[str, AnyArray]) -> None:
-        super()._restore(state)
-        n_classes = len(self.classes_)
-        self.bandwidth_ = read_number(state, "bandwidth")
-        self.shrinkage_ = read_number(state, "shrinkage")
-        self.selection_ = self._read_selection(state)
-        reference = read_shares(state, "reference", (None, n_classes))
-        codes = read_integers(state, "codes", reference.shape[:1], below=n_classes)
-        shares = np.bincount(codes, minlength=n_classes) / max(len(codes), 1)
-        if not np.array_equal(shares, self.train_prevalence_):
-            raise InputError("codes do not have the shares of train_prevalence")
-        self._build(reference, codes)
+    @property
+    def selection_(self) -> list[dict[str, Any]]:
+        """What was chosen automatically: the choice and the runners-up.
 
-    def _read_selection(self, state: Mapping[str, AnyArray]) -> list[dict[str, Any]]:
-        """Return the settings that were compared, of which the first is in use."""
-        check_number(self.bandwidth_, "bandwidth")
-        check_number(self.shrinkage_, "shrinkage")
-        for name, given, used in (
-            ("bandwidth", self.bandwidth, self.bandwidth_),
-            ("shrinkage", self.shrinkage, self.shrinkage_),
-        ):
-            if given not in ("auto", used):
-                raise InputError(f"{name} is not the one that the parameter asks for")
-        n_bandwidths = len(BANDWIDTHS[self.kernel]) if self.bandwidth == "auto" else 1
-        n_shrinkages = len(SHRINKAGES[self.kernel]) if self.shrinkage == "auto" else 1
-        compared = n_bandwidths * n_shrinkages > 1
-        rows = read_floats(state, "selection", (None, 4) if compared else (0,))
-        if compared and not 0 < len(rows) <= n_bandwidths * n_shrinkages:
-            raise InputError(f"selection has {len(rows)} rows")
-        names = ("bandwidth", "shrinkage", "absolute_error", "tie")
-        found: list[dict[str, Any]] = []
-        for bandwidth, shrinkage, error, tie in rows.tolist():
-            check_number(bandwidth, "bandwidth")
-            check_number(shrinkage, "shrinkage")
-            if not 0.0 <= error <= 1.0 or tie not in (0.0, 1.0):
-                raise InputError("selection holds an error or a tie that is none")
-            found.append(dict(zip(names, (bandwidth, shrinkage, error, bool(tie)), strict=True)))
-        if found and (found[0]["bandwidth"], found[0]["shrinkage"]) != (
-            self.bandwidth_,
-            self.shrinkage_,
-        ):
-            raise InputError("selection does not begin with the setting in use")
-        return found
+        Each with its bandwidth, shrinkage, mean absolute error on the bags, and whether it ties
+        with the best one (the difference is within the noise).
+        """
+        return known_classes(self.model_).selection_
 
-    def _evidence(self, posteriors: FloatArray) -> FloatArray:
-        matrix: FloatArray = self._densities.log_likelihood(posteriors)[0]
-        if self._unknown is None:
-            return matrix
-        return np.column_stack([matrix, self._unknown.column(matrix)])
 
-    def _split(self, mixes: FloatArray) -> tuple[FloatArray, FloatArray | None]:
-        if self._unknown is None:
-            return mixes, None
-        return split_mix(mixes, self.train_prevalence_)
+def maybe_unknown(model: Any, unknown: Any) -> Any:
+    """Return a model, with a further class for items of none of the classes if wanted."""
+    if not isinstance(unknown, bool | np.bool_):
+        raise parameter_error("unknown", "True or False", unknown)
+    return WithUnknown(model=model) if unknown else model
 
-    @classmethod
-    def _versions_of_many(
-        cls, quantifiers: Sequence[Any], scored: FloatArray, seeds: Sequence[int | None]
-    ) -> Iterator[tuple[list[int], list[FloatArray]]]:
-        if any(quantifier.unknown for quantifier in quantifiers):
-            yield from super()._versions_of_many(quantifiers, scored, seeds)
-            return
-        # Distances are the same for all bandwidths of one kernel and shrinkage.
-        from truemix.densities.class_densities import ClassDensities
 
-        alike: dict[tuple[str, float], list[int]] = {}
-        for number, quantifier in enumerate(quantifiers):
-            key = (quantifier.kernel, quantifier.shrinkage_)
-            alike.setdefault(key, []).append(number)
-        posteriors = scored.reshape(-1, scored.shape[2])
-        for (kernel, shrinkage), numbers in alike.items():
-            numbers.sort(key=lambda number: quantifiers[number].bandwidth_)
-            own = [quantifiers[number].bandwidth_ for number in numbers]
-            bandwidths, places = np.unique(own, return_inverse=True)
-            known = quantifiers[numbers[0]]._densities
-            densities = ClassDensities(known.reference, known.codes, kernel, bandwidths, shrinkage)
-            matrices = densities.log_likelihood(posteriors)
-            yield numbers, [matrices[place].reshape(scored.shape) for place in places]
-
-    def _resolved(self) -> dict[str, Any]:
-        chosen = {"selection": self.selection_} if self.selection_ else {}
-        return {"bandwidth": self.bandwidth_, "shrinkage": self.shrinkage_, **chosen}
+def known_classes(model: Any) -> KernelDensity:
+    """Return the densities of the classes that are known."""
+    densities: KernelDensity = model.model_ if isinstance(model, WithUnknown) else model
+    return densities

@@ -41,7 +41,14 @@ class GivenPosteriors:
     classes: AnyArray
 
     def __call__(self, X: Any) -> FloatArray:
-        """Check the posteriors and put their columns in class order."""
+        """Check the posteriors and put their columns in class order.
+
+        Posteriors by several models are an array ``(M, n, K)``.
+        """
+        if isinstance(X, np.ndarray) and X.ndim == 3:
+            if not len(X):
+                raise InputError("X holds the posteriors of no model; expected at least one.")
+            return np.stack([posteriors_of(layer, self.classes) for layer in X])
         return posteriors_of(X, self.classes)[None]
 
 
@@ -84,7 +91,7 @@ class Scoring:
         """
         if self.classifier is None:
             given = GivenPosteriors(classes)
-            return given(X)[0], given
+            return posteriors_of(X, classes), given
         _check_method(self.classifier, hard=self.hard)
         if isinstance(self.classifier, FrozenEstimator):
             _check_trained_on(self.classifier, classes)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from truemix._typing import FloatArray
 from truemix.estimates.checks import PASSED
 from truemix.estimates.text import shown_name
-from truemix.inference.versions import MIN_REPLICATES
+from truemix.inference.replicates import MIN_REPLICATES
 from truemix.report.words import percent
 
 if TYPE_CHECKING:
@@ -88,16 +88,16 @@ def _standard_error(draws: FloatArray, ess: float, known: Any) -> float:
 def _about_reference(estimate: Estimate) -> list[str]:
     """Say how much of the uncertainty is due to the references being few."""
     found = estimate.diagnostics
-    versions = _number(found.get("versions"))
+    replicates = _number(found.get("replicates"))
     try:
         between, within = (float(sum(found[f"{part}_variance"])) for part in ("between", "within"))
     except (KeyError, TypeError, ValueError):
         return []
     total = between + within
-    if versions is None or not 0.0 < total < math.inf:
+    if replicates is None or not 0.0 < total < math.inf:
         return []
     return [
-        f"The reference was reweighted {versions:.0f} times to see what depends on it: "
+        f"The reference was reweighted {replicates:.0f} times to see what depends on it: "
         f"{percent(between / total, 0)} of the uncertainty (variance) comes from the reference "
         "being limited, the rest from the batch."
     ]
@@ -109,7 +109,7 @@ def _about_convergence(estimate: Estimate) -> list[str]:
     rhat, limit = _number(found.get("rhat")), _number(found.get("rhat_limit"))
     if rhat is None or limit is None or rhat > limit:
         return []
-    replicates = _number(found.get("versions"))
+    replicates = _number(found.get("replicates"))
     who = (
         "Chains that started far from the mode and chains that started there"
         if replicates is None or replicates >= MIN_REPLICATES

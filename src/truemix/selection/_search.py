@@ -20,7 +20,9 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from truemix._typing import FloatArray
 from truemix.quantifiers import Quantifier
+from truemix.quantifiers.base import of_classes
 from truemix.quantifiers.scoring import Scoring
+from truemix.quantifiers.wiring import mixes_of_many
 from truemix.selection._scores import errors
 from truemix.selection._settings import Setting, naming
 from truemix.selection._validation import Scored, Validation
@@ -47,12 +49,12 @@ def search(
     """Yield finished settings, classifier by classifier; ``quantifiers`` are fitted on the way."""
     groups: dict[Hashable, list[int]] = {}
     for number, quantifier in enumerate(quantifiers):
-        scoring = quantifier._scoring()
+        scoring = quantifier.scoring()
         key = fingerprint((scoring.classifier, scoring.cv, scoring.hard, scoring.crossfit))
         groups.setdefault(key, []).append(number)
     members = list(groups.values())
     jobs = (
-        delayed(_score)(validation, quantifiers[numbers[0]]._scoring(), settings[numbers[0]])
+        delayed(_score)(validation, quantifiers[numbers[0]].scoring(), settings[numbers[0]])
         for numbers in members
     )
     run = Parallel(n_jobs=n_jobs, return_as="generator")
@@ -81,21 +83,30 @@ def _judge(
         with naming(setting):
             seconds, _ = _timed(validation.fit, quantifier, posteriors)
         fitting.append(seconds)
-    seeds = [quantifier._seed() for quantifier in quantifiers]
-    groups = type(quantifiers[0])._versions_of_many(quantifiers, posteriors.pool, seeds)
-    while True:
-        shared, group = _timed(next, groups, None)
-        if group is None:
-            return
-        mixes = None
-        for number, versions in zip(*group, strict=True):
-            start = time.perf_counter()
-            with naming(settings[number]):
-                quantifier, seed = quantifiers[number], seeds[number]
-                mixes = quantifier._mixes(versions, validation.bags, seed, mixes)
-                error = errors(metric, validation, mixes)
-            seconds = fitting[number] + shared / len(group[0]) + time.perf_counter() - start
-            yield Result(number, float(error.mean()), _standard_error(error), seconds)
+    for own in _of_one_kind(quantifiers):
+        models = [quantifiers[number].model_ for number in own]
+        inferences = [quantifiers[number].inference_ for number in own]
+        groups = mixes_of_many(models, inferences, posteriors.pool, validation.bags)
+        while True:
+            shared, group = _timed(next, groups, None)
+            if group is None:
+                break
+            numbers, answers = [own[place] for place in group[0]], group[1]
+            for number in numbers:
+                start = time.perf_counter()
+                with naming(settings[number]):
+                    mixes = of_classes(next(answers), validation.train_prevalence)
+                    error = errors(metric, validation, mixes)
+                seconds = fitting[number] + shared / len(numbers) + time.perf_counter() - start
+                yield Result(number, float(error.mean()), _standard_error(error), seconds)
+
+
+def _of_one_kind(quantifiers: list[Quantifier]) -> list[list[int]]:
+    """Return the numbers of quantifiers whose models are of one class: these may share work."""
+    kinds: dict[type, list[int]] = {}
+    for number, quantifier in enumerate(quantifiers):
+        kinds.setdefault(type(quantifier.model_), []).append(number)
+    return list(kinds.values())
 
 
 def fingerprint(value: Any) -> Hashable:

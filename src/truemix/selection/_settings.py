@@ -76,7 +76,7 @@ def configured(quantifier: Quantifier, setting: Setting) -> Quantifier:
         # Copied, so that settings do not share a classifier that one of them changes.
         result.set_params(**{name: clone(setting[name], safe=False)})
     with naming(setting):
-        result._check_parameters()
+        result.checked_parts()
     return result
 
 

@@ -58,7 +58,7 @@ class Validation:
 
     def fit(self, quantifier: Quantifier, scored: Scored) -> None:
         """Fit the quantifier on the references, whose posteriors are known already."""
-        quantifier._fit_scored(scored.references, self.codes, self.classes, scored.scorer)
+        quantifier.fit_scored(scored.references, self.codes, self.classes, scored.scorer)
 
 
 def hold_out(

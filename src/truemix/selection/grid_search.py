@@ -173,7 +173,7 @@ class GridSearch(BaseEstimator):
             self.best_quantifier_ = configured(self.quantifier, self.best_params_)
             self.best_quantifier_.fit(X, y, classes=classes)
         else:
-            self.best_quantifier_._remember_columns(X)
+            self.best_quantifier_.remember_columns(X)
         self.classes_ = self.best_quantifier_.classes_
         self.train_prevalence_ = self.best_quantifier_.train_prevalence_
         if interrupted:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,14 +10,17 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from truemix._typing import FloatArray
+from truemix._seeds import resolved_seed
+from truemix._typing import FloatArray, IntArray
 from truemix.estimates.intervals import check_level, interval_of
 from truemix.exceptions import InputError
 from truemix.metrics import hard_coverage, soft_coverage, winkler_score
-from truemix.quantifiers.sampling import BayesianMixin, resolved_seed
+from truemix.quantifiers import Quantifier
+from truemix.quantifiers.base import split_result
+from truemix.quantifiers.wiring import replicates_in_parts
 from truemix.selection._progress import progress
 from truemix.selection._settings import check_quantifier, configured
-from truemix.selection._validation import Validation, hold_out
+from truemix.selection._validation import hold_out
 from truemix.validation import check_number, parameter_error
 
 # The grid of the paper.
@@ -45,7 +48,7 @@ class TemperatureCalibration:
     temperature: float
     level: float
     results: pd.DataFrame
-    quantifier: BayesianMixin
+    quantifier: Quantifier
 
     def __repr__(self) -> str:
         table = self.results.to_string(index=False, float_format=lambda value: f"{value:.4g}")
@@ -126,54 +129,76 @@ def calibrate_temperature(
     """
     temperatures = _check_grid(grid)
     level = check_level(level)
-    if not isinstance(check_quantifier(quantifier), BayesianMixin):
+    inference = check_quantifier(quantifier).parts().inference
+    if not hasattr(inference, "temperature"):
         raise parameter_error(
             "quantifier",
             "a Bayesian quantifier (BayesianKDEy, BayesianEMQ or BayesianACC)",
             quantifier,
             "Others have no temperature.",
         )
-    candidates = [configured(quantifier, {"temperature": each}) for each in temperatures]
+    # A preset has the parameter itself, and not in its inference.
+    own = quantifier.get_params(deep=False)
+    prefix = "" if "temperature" in own else "inference__"
+    candidates = [configured(quantifier, {f"{prefix}temperature": t}) for t in temperatures]
     parts = hold_out(
         X, y, classes, share=validation, protocol=protocol, given=quantifier.classifier is None
     )
-    fitted: BayesianMixin = clone(quantifier)
+    fitted: Quantifier = clone(quantifier)
     # The same random numbers at all temperatures: differences are the temperature's.
-    fitted.set_params(random_state=resolved_seed(quantifier.random_state))
-    scored = parts.score(fitted._scoring())
+    fitted.set_params(**{f"{prefix}random_state": resolved_seed(inference.random_state)})
+    scored = parts.score(fitted.scoring())
     parts.fit(fitted, scored)
-    versions = fitted._versions(scored.pool, fitted._seed())
-    rows = []
-    with progress("temperatures", len(temperatures), verbose=verbose) as advance:
-        for temperature in temperatures:
-            fitted.set_params(temperature=temperature)
-            rows.append({"temperature": temperature, **_judge(fitted, versions, parts, level)})
-            advance(f"best {min(row['winkler_score'] for row in rows):.4g}")
-    results = pd.DataFrame(rows)
+    with progress("bags", len(parts.bags) * len(temperatures), verbose=verbose) as advance:
+        intervals = _intervals(fitted, scored.pool, parts.bags, temperatures, level, advance)
+    results = pd.DataFrame(
+        {"temperature": t, **_judge(parts.truth, *each, level)}
+        for t, each in zip(temperatures, intervals, strict=True)
+    )
     best = int(results["winkler_score"].to_numpy().argmin())
     chosen: Any = candidates[best]
     chosen.fit(X, y, classes=classes)
     return TemperatureCalibration(temperatures[best], level, results, chosen)
 
 
+def _intervals(
+    fitted: Quantifier,
+    pool: FloatArray,
+    bags: list[IntArray],
+    temperatures: list[float],
+    level: float,
+    advance: Callable[[str], None],
+) -> list[tuple[FloatArray, FloatArray]]:
+    """Return the intervals of each bag at each temperature, single and simultaneous ones.
+
+    Matrices are made once for all temperatures.
+    """
+    single: list[list[FloatArray]] = [[] for _ in temperatures]
+    joint: list[list[FloatArray]] = [[] for _ in temperatures]
+    inference = fitted.inference_
+    for replicates, own in replicates_in_parts(fitted.model_, inference, pool, bags):
+        for place, temperature in enumerate(temperatures):
+            inference.set_params(temperature=temperature)
+            for result in getattr(inference, "infer_in_turn", inference.infer)(replicates, own):
+                draws = np.asarray(split_result(result, fitted.train_prevalence_).draws)
+                single[place].append(interval_of(draws, level))
+                joint[place].append(interval_of(draws, level, simultaneous=True))
+                advance(f"temperature {temperature:g}")
+    return [(np.array(s), np.array(j)) for s, j in zip(single, joint, strict=True)]
+
+
 def _judge(
-    fitted: BayesianMixin, versions: FloatArray, parts: Validation, level: float
+    truth: FloatArray, single: FloatArray, joint: FloatArray, level: float
 ) -> dict[str, float]:
-    """Return what the bags say about the intervals at the quantifier's temperature."""
-    single, joint = [], []
-    for inference in fitted._infer_blocks(versions, parts.bags, fitted._seed()):
-        draws = np.asarray(inference.draws)
-        single.append(interval_of(draws, level))
-        joint.append(interval_of(draws, level, simultaneous=True))
-    intervals = np.array(single)
-    scores = winkler_score(parts.truth, intervals, level)
+    """Return what the bags say about the intervals at one temperature."""
+    scores = winkler_score(truth, single, level)
     error = scores.std(ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else np.nan
     return {
         "winkler_score": float(scores.mean()),
         "standard_error": float(error),
-        "width": float(np.diff(intervals, axis=-1).mean()),
-        "soft_coverage": float(soft_coverage(parts.truth, intervals).mean()),
-        "hard_coverage": float(hard_coverage(parts.truth, np.array(joint)).mean()),
+        "width": float(np.diff(single, axis=-1).mean()),
+        "soft_coverage": float(soft_coverage(truth, single).mean()),
+        "hard_coverage": float(hard_coverage(truth, joint).mean()),
     }
 
 

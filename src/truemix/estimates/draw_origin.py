@@ -10,7 +10,7 @@ from truemix._typing import IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Replicates:
+class DrawOrigin:
     """Where the draws of an estimate come from.
 
     Replicate v of the references is the same for every batch of one fitted quantifier: if its
@@ -27,8 +27,8 @@ class Replicates:
 
     Examples
     --------
-    >>> May = Replicates(np.array([0, 0, 1, 1, 2]), "a quantifier")
-    >>> June = Replicates(np.array([1, 0, 1]), "a quantifier")
+    >>> May = DrawOrigin(np.array([0, 0, 1, 1, 2]), "a quantifier")
+    >>> June = DrawOrigin(np.array([1, 0, 1]), "a quantifier")
     >>> [(now.tolist(), then.tolist()) for now, then in June.pairs(May)]
     [([1], [0, 1]), ([0, 2], [2, 3])]
     """
@@ -36,7 +36,7 @@ class Replicates:
     number: IntArray
     source: str
 
-    def pairs(self, other: Replicates) -> list[tuple[IntArray, IntArray]]:
+    def pairs(self, other: DrawOrigin) -> list[tuple[IntArray, IntArray]]:
         """Return for each common replicate the draws of this estimate and of the other."""
         return [
             (np.flatnonzero(self.number == each), np.flatnonzero(other.number == each))

@@ -16,14 +16,14 @@ import numpy as np
 from truemix._typing import FloatArray, IntArray
 from truemix.inference import maximize_mixtures
 from truemix.metrics import absolute_error
-from truemix.protocols import DirichletBags
-from truemix.quantifiers.held_out import (
+from truemix.models.out_of_fold import (
     N_FOLDS,
     at_most,
     by_appearance,
     folds_of,
-    judged_by_others,
+    out_of_fold_log_likelihood,
 )
+from truemix.protocols import DirichletBags
 
 # The grids of the paper.
 BANDWIDTHS = {
@@ -41,17 +41,17 @@ BAG_SIZE = 1000
 # A bag tells about the shares of all its classes. So many shares are enough: solving bags of many
 # classes takes long.
 N_SHARES = 3_000
-FEWEST_BAGS = 10
+MIN_BAGS = 10
 # The fewer references, the more a choice depends on which of them judge which: more folds (more
 # of these would build densities of many references over and over), and several rounds of folds.
-MOST_FOLDS = 20
+MAX_FOLDS = 20
 FOLDED_ROWS = 40_000
 FEW_REFERENCES = 800
-MOST_ROUNDS = 4
+MAX_ROUNDS = 4
 # Beyond these sizes a random part of the references serves: the choice changes little, and the
 # work would grow with the product.
-MOST_TARGETS = 4_000
-MOST_REFERENCES = 20_000
+MAX_TARGETS = 4_000
+MAX_REFERENCES = 20_000
 # Width of the smoothing over neighbouring settings, in steps of the grid.
 SMOOTHING = {"shrinkage": 0.5, "bandwidth": 0.7}
 # Settings whose error exceeds the smallest by no more than this many standard errors over the bags
@@ -89,14 +89,14 @@ def choose_smoothing(
     has to prove its worth.
     """
     rng = np.random.default_rng(0)
-    kept = at_most(MOST_REFERENCES, codes, rng)
+    kept = at_most(MAX_REFERENCES, codes, rng)
     # Columns in the order in which classes appear: names must not decide which bags are drawn.
     classes = by_appearance(codes)
     posteriors, codes = posteriors[kept][:, classes], np.argsort(classes)[codes[kept]]
-    targets = np.sort(at_most(MOST_TARGETS, codes, rng))
+    targets = np.sort(at_most(MAX_TARGETS, codes, rng))
     rounds = [
         _errors((posteriors, codes), targets, kernel, bandwidths, shrinkages, rng)
-        for _ in range(_between(1, FEW_REFERENCES // len(codes), MOST_ROUNDS))
+        for _ in range(_between(1, FEW_REFERENCES // len(codes), MAX_ROUNDS))
     ]
     errors = np.concatenate(rounds, axis=2)
     best = [
@@ -124,9 +124,9 @@ def _errors(
     """Return the error of each shrinkage and bandwidth on each bag, with folds drawn anew."""
     posteriors, codes = references
     n_items, n_classes = posteriors.shape
-    fold = folds_of(codes, rng, _between(N_FOLDS, FOLDED_ROWS // n_items, MOST_FOLDS))
+    fold = folds_of(codes, rng, _between(N_FOLDS, FOLDED_ROWS // n_items, MAX_FOLDS))
     protocol = DirichletBags(
-        n_bags=_between(FEWEST_BAGS, N_SHARES // n_classes, N_BAGS),
+        n_bags=_between(MIN_BAGS, N_SHARES // n_classes, N_BAGS),
         # Small references repeat in large bags: that costs time and teaches nothing.
         bag_size=_between(100, len(targets), BAG_SIZE),
         random_state=int(rng.integers(2**32)),
@@ -136,7 +136,7 @@ def _errors(
     truth = np.array([bag.prevalence for bag in bags])
     errors = np.empty((len(shrinkages), len(bandwidths), len(bags)))
     for i, shrinkage in enumerate(shrinkages):
-        matrices = judged_by_others(
+        matrices = out_of_fold_log_likelihood(
             (posteriors, codes, fold),
             (posteriors[targets], fold[targets]),
             kernel,

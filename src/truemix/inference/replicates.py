@@ -1,9 +1,9 @@
-"""Draws of a mix when there are several versions of the matrix, each as plausible as the others.
+"""Draws of a mix under several replicates of the matrix, each as plausible as the others.
 
 Densities estimated from few references are uncertain, and so is a classifier trained on them. A
-set of versions (reweighted references, models of several folds) stands for that uncertainty, and
-what is known about the mix is then the mixture of the versions' posteriors: never their product,
-which would count every item once per version.
+set of replicates (reweighted references, models of several folds) stands for that uncertainty, and
+the posterior of the mix is the mixture of the replicates' posteriors: never their product, which
+would count every item once per replicate.
 """
 
 from __future__ import annotations
@@ -18,25 +18,27 @@ from truemix._threads import for_each_block, n_threads, row_blocks
 from truemix._typing import BoolArray, FloatArray, IntArray, Seed
 from truemix.exceptions import InputError
 from truemix.inference._checks import check_finite, check_matrix, check_rows
-from truemix.inference.many import check_bags, draw_bags, seeds_of_bags
+from truemix.inference.batched import check_bags, draw_bags, seeds_of_bags
 from truemix.inference.sampling import MixtureSample, check_settings
+from truemix.validation import check_counts
 
 if TYPE_CHECKING:
     from truemix.inference._plan import Settings
-    from truemix.inference._version_run import VersionRun
+    from truemix.inference._replicate_run import ReplicateRun
 
-# Sweeps to discard in each version, unless they forget slowly: chains start at their modes.
+# Sweeps to discard in each replicate, unless they forget slowly: chains start at their modes.
 WARMUP = 5
-# So many versions are judged together, by how they differ; fewer one by one.
+# So many replicates are judged together, by how they differ; fewer one by one.
 MIN_REPLICATES = 8
 # Each thread holds what it works on twice; of matrices above this size one at a time is enough.
 LARGE = 4_000_000
 
 
-def sample_versions(
+def sample_replicates(
     log_likelihoods: npt.ArrayLike,
     bags: Sequence[npt.ArrayLike],
     *,
+    weights: npt.ArrayLike | None = None,
     prior: npt.ArrayLike = 1.0,
     temperature: float = 1.0,
     draws: int = 1000,
@@ -44,85 +46,102 @@ def sample_versions(
     sampler: str = "auto",
     random_state: Seed | Sequence[Seed] = None,
 ) -> list[MixtureSample]:
-    """Draw from the mixture of the posteriors under several versions of the matrix.
+    """Draw from the mixture of the posteriors under several replicates of the matrix.
 
     Parameters
     ----------
     log_likelihoods : array-like of shape (V, n, K)
-        Versions of the matrix that :func:`truemix.inference.sample_mixtures` takes.
+        Replicates of the matrix that :func:`truemix.inference.sample_mixtures` takes.
     bags : sequence of integer arrays
         For each bag, the rows of the pool in it; rows may repeat.
+    weights : array-like of shape (n,), optional
+        How many items each row of the pool stands for, a whole number; 1 by default.
     prior, temperature, draws, warmup, sampler, random_state
         As for :func:`truemix.inference.sample_mixtures`. The draws are spread evenly over the
-        versions, in their order; if there are fewer draws than versions, the first ones are used.
+        replicates, in their order; if there are fewer draws than replicates, the first ones are used.
 
     Returns
     -------
     list of MixtureSample
         One per bag, with the ``replicate`` that each draw comes from and these diagnostics more:
-        ``versions``, their number; ``between_variance`` and ``within_variance`` (K,), how much of
-        the variance of each share lies between the versions and how much within them; ``mcse``
-        (K,), the Monte Carlo standard error of the mean of the draws. Of eight versions or more
+        ``replicates``, their number; ``between_variance`` and ``within_variance`` (K,), how much of
+        the variance of each share lies between the replicates and how much within them; ``mcse``
+        (K,), the Monte Carlo standard error of the mean of the draws. Of eight replicates or more
         one in four starts far from its mode, and ``rhat`` compares these draws with the others;
         fewer are judged one by one, with split R-hat.
 
     Examples
     --------
-    Forty items, and two versions that disagree about a quarter of them:
+    Forty items, and two replicates that disagree about a quarter of them:
 
     >>> import numpy as np
-    >>> from truemix.inference import sample_versions
+    >>> from truemix.inference import sample_replicates
     >>> sure = np.repeat([[0.0, -20.0], [-20.0, 0.0]], 20, axis=0)
     >>> other = np.repeat([[0.0, -20.0], [-20.0, 0.0]], [30, 10], axis=0)
-    >>> sample, = sample_versions([sure, other], [np.arange(40)], random_state=0)
+    >>> sample, = sample_replicates([sure, other], [np.arange(40)], random_state=0)
     >>> sample.batch[[0, -1]]
     array([[0.5 , 0.5 ],
            [0.75, 0.25]])
-    >>> sample.diagnostics["versions"]
+    >>> sample.diagnostics["replicates"]
     2
     """
-    versions = np.asarray(log_likelihoods)
-    if versions.ndim != 3 or not versions.size:
+    matrices = np.asarray(log_likelihoods)
+    if matrices.ndim != 3 or not matrices.size:
         raise InputError(
-            f"log_likelihoods has shape {versions.shape}; expected (versions, items, classes), "
+            f"log_likelihoods has shape {matrices.shape}; expected (replicates, items, classes), "
             "with at least one of each."
         )
-    settings = check_settings(versions.shape[2], prior, temperature, draws, warmup, sampler)
+    settings = check_settings(matrices.shape[2], prior, temperature, draws, warmup, sampler)
     seeds = seeds_of_bags(random_state, len(bags))
-    every = np.arange(len(versions))
-    return sample_blocks([(every, versions)], len(versions), bags, settings, seeds)
+    every = np.arange(len(matrices))
+    counted = None if weights is None else check_counts(weights, matrices.shape[1])
+    return sample_blocks([(every, matrices)], len(matrices), bags, settings, seeds, counted)
 
 
 def sample_blocks(
     blocks: Iterable[tuple[IntArray, FloatArray]],
-    n_versions: int,
+    n_replicates: int,
     bags: Sequence[npt.ArrayLike],
     settings: Settings,
     seeds: list[np.random.SeedSequence],
+    weights: FloatArray | None = None,
 ) -> list[MixtureSample]:
-    """Draw as :func:`sample_versions` does, from versions that come in blocks.
+    """Draw as :func:`sample_replicates` does, from replicates that come in blocks.
 
-    Each block holds the numbers of some versions and their matrices ``(v, n, K)``; the first block
-    begins with version 0, by which the run is planned.
+    Each block holds the numbers of some replicates and their matrices ``(v, n, K)``; the first block
+    begins with replicate 0, by which the run is planned.
     """
-    n_versions = min(n_versions, settings.draws)
-    runs: list[VersionRun] = []
+    n_replicates = min(n_replicates, settings.draws)
+    if n_replicates > 1:
+        weights = _check_whole(weights)
+    runs: list[ReplicateRun] = []
     for numbers, block in blocks:
         rows = check_bags(bags, block.shape[1])
-        if n_versions == 1:
+        if n_replicates == 1:
             # The plain case, with the very draws it would have by itself.
-            return draw_bags(check_matrix(block[0]), rows, settings, seeds)
-        used = numbers < n_versions
-        known = _check_versions(block if used.all() else block[used], rows)
+            return draw_bags(check_matrix(block[0]), rows, settings, seeds, weights)
+        used = numbers < n_replicates
+        known = _check_replicates(block if used.all() else block[used], rows)
         if not runs:
-            runs = _plan_runs(known[0], rows, n_versions, settings, seeds)
+            runs = _plan_runs(known[0], rows, n_replicates, settings, seeds, weights)
         _extend(runs, known, numbers[used])
         # Before the next block is made: the two together may be too much.
         del block, known
     return [_mixture(run) for run in runs]
 
 
-def _check_versions(block: FloatArray, rows: list[IntArray]) -> FloatArray:
+def _check_whole(weights: FloatArray | None) -> FloatArray | None:
+    """Refuse weights under which no class could be drawn for each of the items of a row."""
+    if weights is not None and (weights != np.floor(weights)).any():
+        row = int(np.argmax(weights != np.floor(weights)))
+        raise InputError(
+            f"weights[{row}] is {weights[row]:g}; with several replicates weights must be whole "
+            "numbers, how often each row counts."
+        )
+    return weights
+
+
+def _check_replicates(block: FloatArray, rows: list[IntArray]) -> FloatArray:
     used = np.zeros(block.shape[1])
     used[np.concatenate(rows)] = 1.0
     for matrix in block:
@@ -135,39 +154,43 @@ def _check_versions(block: FloatArray, rows: list[IntArray]) -> FloatArray:
 def _plan_runs(
     first: FloatArray,
     rows: list[IntArray],
-    n_versions: int,
+    n_replicates: int,
     settings: Settings,
     seeds: list[np.random.SeedSequence],
-) -> list[VersionRun]:
-    from truemix.inference._version_run import VersionRun
+    weights: FloatArray | None,
+) -> list[ReplicateRun]:
+    from truemix.inference._replicate_run import ReplicateRun
 
-    ends = np.linspace(0, settings.draws, n_versions + 1).astype(np.intp)
-    # Every version runs for this long; a long warm-up for each would be most of the work.
+    ends = np.linspace(0, settings.draws, n_replicates + 1).astype(np.intp)
+    # Every replicate runs for this long; a long warm-up for each would be most of the work.
     each = settings._replace(draws=int(np.diff(ends).max()), warmup=min(settings.warmup, WARMUP))
-    return [VersionRun(first, *bag, ends, each) for bag in zip(rows, seeds, strict=True)]
+    return [
+        ReplicateRun(first, own, None if weights is None else weights[own], seed, ends, each)
+        for own, seed in zip(rows, seeds, strict=True)
+    ]
 
 
-def _extend(runs: list[VersionRun], versions: FloatArray, numbers: IntArray) -> None:
-    """Run these versions for every bag, on all cores; results do not depend on how many."""
-    chunk = max(1, -(-len(versions) * len(runs) // n_threads()))
+def _extend(runs: list[ReplicateRun], matrices: FloatArray, numbers: IntArray) -> None:
+    """Run these replicates for every bag, on all cores; results do not depend on how many."""
+    chunk = max(1, -(-len(matrices) * len(runs) // n_threads()))
     jobs = [
         (run, block)
         for run in runs
-        for block in row_blocks(len(versions), min(chunk, len(versions)))
+        for block in row_blocks(len(matrices), min(chunk, len(matrices)))
     ]
 
     def work(rows: slice) -> None:
         for run, block in jobs[rows]:
-            run.extend(versions[block], numbers[block])
+            run.extend(matrices[block], numbers[block])
 
-    if versions[0].size > LARGE:
+    if matrices[0].size > LARGE:
         work(slice(0, len(jobs)))
     else:
         for_each_block(work, len(jobs), 1)
 
 
 def mix_samples(samples: list[MixtureSample]) -> MixtureSample:
-    """Return the draws of several versions as one sample; that of a single one as it is."""
+    """Return the draws of several replicates as one sample; that of a single one as it is."""
     if len(samples) == 1:
         return samples[0]
     every = [sample.diagnostics for sample in samples]
@@ -196,7 +219,7 @@ def mix_samples(samples: list[MixtureSample]) -> MixtureSample:
     )
 
 
-def _mixture(run: VersionRun) -> MixtureSample:
+def _mixture(run: ReplicateRun) -> MixtureSample:
     return _with_diagnostics(run.draws, run.batch, run.ends, run.dispersed, run.statistics())
 
 
@@ -208,7 +231,7 @@ def _with_diagnostics(
     known: dict[str, Any],
     judged: dict[str, Any] | None = None,
 ) -> MixtureSample:
-    """Add what only all versions together can tell."""
+    """Add what only all replicates together can tell."""
     from truemix.inference._failures import failures
     from truemix.inference._replicate_diagnostics import replicate_statistics
 

@@ -17,10 +17,12 @@ from truemix.inference._checks import (
     check_matrix,
     check_rows,
     check_start,
+    relative_weights,
     scale_rows,
 )
 from truemix.inference.maximum_likelihood import MixtureFit
 from truemix.inference.sampling import MixtureSample, check_seed, check_settings
+from truemix.validation import check_counts
 
 if TYPE_CHECKING:
     from truemix.inference._plan import Settings
@@ -30,6 +32,7 @@ def maximize_mixtures(
     log_likelihood: npt.ArrayLike,
     bags: Sequence[npt.ArrayLike],
     *,
+    weights: npt.ArrayLike | None = None,
     starts: npt.ArrayLike | None = None,
     tol: float = 1e-8,
     max_iter: int = 1000,
@@ -42,6 +45,8 @@ def maximize_mixtures(
         The pool, as for :func:`truemix.inference.maximize_mixture`.
     bags : sequence of integer arrays
         For each bag, the rows of the pool in it; rows may repeat.
+    weights : array-like of shape (n,), optional
+        How much each row of the pool counts; 1 by default.
     starts : array-like of shape (len(bags), K), optional
         Where to start for each bag; uniform by default.
     tol, max_iter
@@ -70,10 +75,11 @@ def maximize_mixtures(
     firsts = _check_starts(starts, len(rows), values.shape[1])
     check_controls(tol, max_iter)
     L, peaks = _scale_pool(values, rows)
+    counted = None if weights is None else check_counts(weights, len(values))
 
     def solve(bag: int) -> MixtureFit:
         own = L[rows[bag]]
-        w = np.full(len(own), 1.0 / len(own))
+        w = relative_weights(None if counted is None else counted[rows[bag]], len(own))
         x, gap, steps, converged = solve_mixture(own, w, firsts[bag], float(tol), int(max_iter))
         check_finite("mix", x)
         mean = float(w @ (np.log(own @ x) + peaks[rows[bag]]))
@@ -97,6 +103,7 @@ def sample_mixtures(
     draws: int = 1000,
     warmup: int = 500,
     sampler: str = "auto",
+    weights: npt.ArrayLike | None = None,
     random_state: Seed | Sequence[Seed] = None,
 ) -> list[MixtureSample]:
     """Draw from the posterior of the mix of each bag of items from one pool.
@@ -109,6 +116,8 @@ def sample_mixtures(
         For each bag, the rows of the pool in it; rows may repeat.
     prior, temperature, draws, warmup, sampler
         As for :func:`truemix.inference.sample_mixture`.
+    weights : array-like of shape (n,), optional
+        How many items each row of the pool stands for; 1 by default.
     random_state : int, Generator, None, or a sequence of them
         One seed for every bag, or one for each. An integer means the same random stream in each
         bag; for draws that are compared between bags give each its own.
@@ -130,7 +139,8 @@ def sample_mixtures(
     values = check_matrix(log_likelihood)
     rows = check_bags(bags, len(values))
     settings = check_settings(values.shape[1], prior, temperature, draws, warmup, sampler)
-    return draw_bags(values, rows, settings, seeds_of_bags(random_state, len(rows)))
+    counted = None if weights is None else check_counts(weights, len(values))
+    return draw_bags(values, rows, settings, seeds_of_bags(random_state, len(rows)), counted)
 
 
 def draw_bags(
@@ -138,6 +148,7 @@ def draw_bags(
     rows: list[IntArray],
     settings: Settings,
     seeds: list[np.random.SeedSequence],
+    weights: FloatArray | None = None,
 ) -> list[MixtureSample]:
     """Draw as :func:`sample_mixtures` does, for input that has been checked."""
     from truemix.inference._samplers import sample_one
@@ -148,7 +159,8 @@ def draw_bags(
     def work(block: slice) -> None:
         for bag in range(block.start, block.stop):
             own = _items_of(L, rows[bag])
-            results = sample_one(own, np.ones(len(own)), settings, seeds[bag])
+            w = np.ones(len(own)) if weights is None else weights[rows[bag]]
+            results = sample_one(*_counted(own, w), settings, seeds[bag])
             samples[bag] = MixtureSample(*results)
 
     for_each_block(work, len(rows), 1)
@@ -201,6 +213,11 @@ def _scale_pool(values: FloatArray, rows: list[IntArray]) -> tuple[FloatArray, F
 def _items_of(L: FloatArray, rows: IntArray) -> FloatArray:
     """Return some rows; without a copy if they are all rows in order, as in most calls."""
     return L if np.array_equal(rows, np.arange(len(L))) else L[rows]
+
+
+def _counted(L: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the rows that count at all."""
+    return (L, w) if w.all() else (L[w > 0], w[w > 0])
 
 
 def _check_starts(starts: npt.ArrayLike | None, n_bags: int, K: int) -> list[FloatArray]:

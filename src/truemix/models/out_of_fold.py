@@ -1,4 +1,4 @@
-"""Reference items judged by the others: what they would look like as targets."""
+"""Out-of-fold log-likelihoods of references: what they would look like as targets."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def at_most(n: int, codes: IntArray, rng: np.random.Generator) -> IntArray:
     return np.concatenate(parts)
 
 
-def judged_by_others(
+def out_of_fold_log_likelihood(
     reference: tuple[FloatArray, IntArray, IntArray],
     items: tuple[FloatArray, IntArray],
     kernel: str,

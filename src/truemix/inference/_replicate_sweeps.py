@@ -1,6 +1,6 @@
-"""Gibbs sampling of one bag under many versions of the matrix, in one compiled call.
+"""Gibbs sampling of one bag under many replicates of the matrix, in one compiled call.
 
-Each version needs little more than a mode, proposals around it and a handful of sweeps, so what
+Each replicate needs little more than a mode, proposals around it and a handful of sweeps, so what
 pays for a single long run (merging rows, setting sure items aside, a pilot) is left out.
 """
 
@@ -19,9 +19,10 @@ from truemix.inference._proposal import Proposal, jump_chain, proposal_at
 
 
 @compiled
-def sweep_versions(
-    versions: FloatArray,
+def sweep_replicates(
+    matrices: FloatArray,
     rows: IntArray,
+    copies: FloatArray,
     prior: FloatArray,
     near: FloatArray,
     starts: FloatArray,
@@ -35,24 +36,26 @@ def sweep_versions(
     draws: FloatArray,
     batch: FloatArray,
 ) -> int:
-    """Fill ``draws`` and ``batch`` with those of each version; return accepted proposals.
+    """Fill ``draws`` and ``batch`` with those of each replicate; return accepted proposals.
 
     Parameters
     ----------
-    versions : array of shape (V, n, K)
+    matrices : array of shape (V, n, K)
         Log-likelihoods, in single or double precision; each row that is used has a finite entry.
     rows : array of integers
         The items of the bag.
+    copies : array
+        How many items each of them stands for, whole positive numbers.
     prior, near : arrays of shape (K,)
         Dirichlet parameters, and a mix that is near the modes.
     starts : array of shape (V, K)
-        Where to start in each version; at its mode where the row is zero.
+        Where to start in each replicate; at its mode where the row is zero.
     states : array of shape (V, 4)
-        A random stream for each version.
+        A random stream for each replicate.
     begin, end : arrays of shape (V,)
-        Draws ``begin[v]`` to ``end[v]`` are those of version v.
+        Draws ``begin[v]`` to ``end[v]`` are those of replicate v.
     discard : array of shape (V,)
-        Sweeps to discard in each version.
+        Sweeps to discard in each replicate.
     thinning : int
         Sweeps to make for each draw.
     tries : int
@@ -63,28 +66,34 @@ def sweep_versions(
         To be filled.
     """
     n, K = len(rows), len(prior)
-    total = n / temperature + prior.sum()
+    n_items = copies.sum()
+    total = n_items / temperature + prior.sum()
     # The prior acts like items of which the class is known.
-    L, w = np.zeros((n + K, K)), np.full(n + K, 1.0 / (total * temperature))
+    L, w = np.zeros((n + K, K)), np.empty(n + K)
+    w[:n] = copies / (total * temperature)
     for k in range(K):
         L[n + k, k] = 1.0
         w[n + k] = prior[k] / total
-    weights, powers = _block_weights(n)
+    weights, powers = _block_weights(copies)
     powers /= temperature
+    several = np.flatnonzero(copies > 1.0)
+    heavy, heavy_copies = np.empty((len(several), K)), copies[several]
     blocks = np.ones((len(weights), K, BLOCK))
     none, square = np.empty(0), np.empty((0, 0))
     proposal = Proposal(none, none, none, square, square, blocks, powers, prior)
     accepted = 0
-    for v in range(len(versions)):
-        _likelihoods(versions[v], rows, L, blocks)
+    for v in range(len(matrices)):
+        _likelihoods(matrices[v], rows, L, blocks)
+        for h in range(len(several)):
+            heavy[h] = L[several[h]]
         mode = mode_of(L, w, n, near)
         if tries > 0:
-            moment = moment_of(L[:n], np.ones(n), mode)
-            precision = precision_of(moment, mode, prior, n, temperature)
-            proposal = proposal_at(mode, precision, prior, n / temperature, blocks, powers)
+            moment = moment_of(L[:n], copies, mode)
+            precision = precision_of(moment, mode, prior, n_items, temperature)
+            proposal = proposal_at(mode, precision, prior, n_items / temperature, blocks, powers)
         layout = Layout(
             mode, blocks, weights, np.empty((0, K)), none, none, np.zeros(K + 1, np.int64),
-            np.zeros(K), np.empty((0, K)), none,
+            np.zeros(K), heavy, heavy_copies,
         )  # fmt: skip
         kept = end[v] - begin[v]
         pi = mode.copy() if starts[v].sum() == 0.0 else starts[v].copy()
@@ -102,16 +111,19 @@ def sweep_versions(
 
 
 @compiled
-def _block_weights(n: int) -> tuple[FloatArray, FloatArray]:
+def _block_weights(copies: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return what items count in allocations and in likelihoods, in blocks.
 
-    What fills up the last block counts nothing, and has likelihood 1, so it may weigh 1.
+    Rows that stand for several items are allocated apart from the blocks. What fills up the last
+    block counts nothing, and has likelihood 1, so it may weigh 1.
     """
+    n = len(copies)
     n_blocks = (n + BLOCK - 1) // BLOCK
-    weights = np.zeros((n_blocks, BLOCK))
+    weights, powers = np.zeros((n_blocks, BLOCK)), np.ones((n_blocks, BLOCK))
     for i in range(n):
-        weights[i // BLOCK, i % BLOCK] = 1.0
-    return weights, np.ones((n_blocks, BLOCK))
+        weights[i // BLOCK, i % BLOCK] = 1.0 if copies[i] == 1.0 else 0.0
+        powers[i // BLOCK, i % BLOCK] = copies[i]
+    return weights, powers
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""The run of one bag under many versions of the matrix, which may come a few at a time."""
+"""The run of one bag under many replicates of the matrix, which may come a few at a time."""
 
 from __future__ import annotations
 
@@ -12,39 +12,44 @@ from truemix.inference._chains import far_start, starts_far
 from truemix.inference._plan import Settings, make_plan
 from truemix.inference._posterior import make_posterior
 from truemix.inference._random import seed_state
+from truemix.inference._replicate_sweeps import sweep_replicates
 from truemix.inference._samplers import check_gibbs, draw_replicate
-from truemix.inference._version_sweeps import sweep_versions
 
 # Items that a plan looks at, about.
-MOST_PLANNED = 100_000
+MAX_PLANNED = 100_000
 
 
-class VersionRun:
-    """Draws of one bag under all versions, planned by the first of them.
+class ReplicateRun:
+    """Draws of one bag under all replicates, planned by the first of them.
 
     Parameters
     ----------
     first : array of shape (n, K)
-        The first version, log-likelihoods of the pool.
+        The first replicate, log-likelihoods of the pool.
     rows : array of integers
         The items of the bag.
+    weights : array, optional
+        How many items each of them stands for, whole numbers.
     seed : SeedSequence
         Where the randomness comes from.
     ends : array of shape (V + 1,)
-        Draws ``ends[v]`` to ``ends[v + 1]`` are those of version v.
+        Draws ``ends[v]`` to ``ends[v + 1]`` are those of replicate v.
     settings : Settings
-        What to draw in each version.
+        What to draw in each replicate.
     """
 
     def __init__(
         self,
         first: FloatArray,
         rows: IntArray,
+        weights: FloatArray | None,
         seed: np.random.SeedSequence,
         ends: IntArray,
         settings: Settings,
     ) -> None:
-        self.rows, self.ends, self.settings = rows, ends, settings
+        weights = np.ones(len(rows)) if weights is None else weights
+        rows, weights = rows[weights > 0], weights[weights > 0]
+        self.rows, self.weights, self.ends, self.settings = rows, weights, ends, settings
         self.seeds = seed.spawn(len(ends))
         self.draws = np.empty((ends[-1], first.shape[1]))
         self.batch = np.empty_like(self.draws)
@@ -53,27 +58,27 @@ class VersionRun:
         if settings.sampler == "gibbs":
             check_gibbs(settings.temperature, np.ones(1), whole=True)
         # Of a huge bag some items, each for several, tell what to plan for.
-        step = max(1, len(rows) // MOST_PLANNED)
+        step = max(1, len(rows) // MAX_PLANNED)
         L = self._likelihoods(first, rows[::step])
-        weights = np.full(len(L), float(step))
-        posterior = make_posterior(L, weights, settings.prior, settings.temperature)
+        planned = step * weights[::step]
+        posterior = make_posterior(L, planned, settings.prior, settings.temperature)
         layout = arrange(posterior.L, posterior.w, posterior.mode)
         plan = make_plan(posterior, layout, settings, True, self.seeds[-1])
-        # Each version has proposals of its own; those of the first would hold all its items.
+        # Each replicate has proposals of its own; those of the first would hold all its items.
         self.tries = 0 if plan.proposal is None else 1
         self.plan = plan._replace(proposal=None)
         self.near = posterior.mode
 
-    def extend(self, versions: FloatArray, numbers: IntArray) -> None:
-        """Draw under these versions, which have these numbers."""
+    def extend(self, matrices: FloatArray, numbers: IntArray) -> None:
+        """Draw under these replicates, which have these numbers."""
         if self.plan.sampler in {"gibbs", "metropolis"}:
-            self._by_sweeps(versions, numbers)
+            self._by_sweeps(matrices, numbers)
         else:
-            self._by_nuts(versions, numbers)
+            self._by_nuts(matrices, numbers)
 
     def statistics(self) -> dict[str, Any]:
-        """Return what the samplers say, summed up over the versions."""
-        # In the order of the versions, not in which threads were done: sums round.
+        """Return what the samplers say, summed up over the replicates."""
+        # In the order of the replicates, not in which threads were done: sums round.
         parts = [self.parts[number] for number in sorted(self.parts)]
         steps = sum(part["steps"] for part in parts)
         accepted = sum(part["acceptance"] * part["steps"] for part in parts)
@@ -86,20 +91,20 @@ class VersionRun:
             "steps": steps,
         }
 
-    def _likelihoods(self, version: FloatArray, rows: IntArray) -> FloatArray:
-        logs = version[rows].astype(np.float64, copy=False)
+    def _likelihoods(self, matrix: FloatArray, rows: IntArray) -> FloatArray:
+        logs = matrix[rows].astype(np.float64, copy=False)
         likelihoods: FloatArray = np.exp(logs - logs.max(axis=1, keepdims=True))
         return likelihoods
 
-    def _by_sweeps(self, versions: FloatArray, numbers: IntArray) -> None:
+    def _by_sweeps(self, matrices: FloatArray, numbers: IntArray) -> None:
         states = np.stack([seed_state(self.seeds[v]) for v in numbers.tolist()])
         far = self.dispersed[numbers]
         starts = np.zeros((len(numbers), len(self.near)))
         for row in np.flatnonzero(far).tolist():
             starts[row] = far_start(self.seeds[int(numbers[row])], len(self.near))
         discard = np.where(far, max(self.plan.discard, self.plan.forget), self.plan.discard)
-        accepted = sweep_versions(
-            versions, self.rows, self.settings.prior, self.near, starts, states,
+        accepted = sweep_replicates(
+            matrices, self.rows, self.weights, self.settings.prior, self.near, starts, states,
             self.ends[numbers], self.ends[numbers + 1], discard, self.plan.thinning,
             self.tries, self.settings.temperature, self.draws, self.batch,
         )  # fmt: skip
@@ -112,11 +117,11 @@ class VersionRun:
             "steps": steps,
         }
 
-    def _by_nuts(self, versions: FloatArray, numbers: IntArray) -> None:
-        for v, version in zip(numbers.tolist(), versions, strict=True):
+    def _by_nuts(self, matrices: FloatArray, numbers: IntArray) -> None:
+        for v, matrix in zip(numbers.tolist(), matrices, strict=True):
             own = slice(self.ends[v], self.ends[v + 1])
             settings = self.settings._replace(draws=own.stop - own.start)
-            L = self._likelihoods(version, self.rows)
+            L = self._likelihoods(matrix, self.rows)
             far = bool(self.dispersed[v])
-            results = draw_replicate(L, settings, self.seeds[v], dispersed=far)
+            results = draw_replicate(L, self.weights, settings, self.seeds[v], dispersed=far)
             self.draws[own], self.batch[own], self.parts[v] = results

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from truemix._typing import FloatArray
-from truemix.inference import maximize_mixture
+from truemix.inference.maximum_likelihood import maximize_mixture
 
 # The divergence at which their confidence takes its nominal value, that value for the distance of
 # the training mix from uniform, and the weights of the two confidences.
@@ -23,11 +23,11 @@ UNIFORM_WEIGHT, TRAINING_WEIGHT = 0.9, 0.1
 
 
 def adaptive_prior(
-    evidence: FloatArray, train_prevalence: FloatArray, n_versions: int = 1
+    log_likelihood: FloatArray, train_prevalence: FloatArray, n_layers: int = 1
 ) -> FloatArray:
     """Return the parameters of the symmetric Dirichlet prior that MAPLS would use for a batch.
 
-    With several versions of the evidence below each other, each item counts once.
+    With several layers below each other, each item counts once.
 
     Examples
     --------
@@ -35,9 +35,9 @@ def adaptive_prior(
     >>> adaptive_prior(np.log(likelihood), np.array([0.6, 0.4])).round(2)
     array([1.26, 1.26])
     """
-    n_items, n_classes = len(evidence) / n_versions, evidence.shape[1]
+    n_items, n_classes = len(log_likelihood) / n_layers, log_likelihood.shape[1]
     uniform = np.full(n_classes, 1.0 / n_classes)
-    likely = maximize_mixture(evidence).prevalence
+    likely = maximize_mixture(log_likelihood).prevalence
     training = 1.0 - _confidence(
         _divergence(train_prevalence, uniform), _slope(TRAINING_CONFIDENCE)
     )
@@ -48,7 +48,7 @@ def adaptive_prior(
 
 
 def most_probable_mix(
-    evidence: FloatArray, prior: FloatArray, n_versions: int = 1
+    log_likelihood: FloatArray, prior: FloatArray, n_layers: int = 1
 ) -> FloatArray | None:
     """Return the mode of the posterior; None if a parameter below 1 leaves none.
 
@@ -61,11 +61,11 @@ def most_probable_mix(
     """
     if (prior < 1.0).any():
         return None
-    n_rows, n_classes = evidence.shape
+    n_rows, n_classes = log_likelihood.shape
     with np.errstate(divide="ignore"):
         known = np.log(np.eye(n_classes))
-    weights = np.concatenate([np.full(n_rows, 1.0 / n_versions), prior - 1.0])
-    return maximize_mixture(np.vstack([evidence, known]), weights=weights).prevalence
+    weights = np.concatenate([np.full(n_rows, 1.0 / n_layers), prior - 1.0])
+    return maximize_mixture(np.vstack([log_likelihood, known]), weights=weights).prevalence
 
 
 def _divergence(p: FloatArray, q: FloatArray) -> float:

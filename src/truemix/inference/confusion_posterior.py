@@ -1,0 +1,112 @@
+"""Draws of the mix from counts of observations, with an uncertain confusion matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from truemix._seeds import resolved_seed
+from truemix._threads import for_each_block
+from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.inference.confusion import sample_confusion
+from truemix.inference.posterior import check_sampling, result_of
+from truemix.inference.priors import prior_vector
+from truemix.inference.protocol import MixtureResult, Replicates
+from truemix.inference.replicates import mix_samples
+from truemix.inference.sampling import MixtureSample
+
+
+class ConfusionPosterior(BaseEstimator):  # type: ignore[misc]
+    """Mix and confusion matrix, both uncertain, drawn jointly.
+
+    References of class k are observed as ``counts[k] ~ Multinomial(M[k])`` with a uniform prior on
+    each row of M, the items of the batch as ``Multinomial(p M)``, and ``p ~ Dirichlet(prior)``;
+    the temperature applies to both likelihoods. The batch teaches the model, too: that is why this
+    is an inference of its own beside :class:`truemix.inference.Posterior`.
+
+    Parameters
+    ----------
+    prior, temperature, draws, warmup, sampler, estimand, random_state
+        As for :class:`truemix.inference.Posterior`; Gibbs sampling works at every temperature
+        here and is what ``"auto"`` takes.
+
+    Examples
+    --------
+    >>> decided = np.repeat([[1.0, 0.0], [0.0, 1.0]], [55, 45], axis=0)
+    >>> counts = np.array([[90.0, 10.0], [20.0, 80.0]])
+    >>> replicates = Replicates(1, 100, 2, plain=lambda layer: decided, counts=counts)
+    >>> inference = ConfusionPosterior(random_state=0)
+    >>> inference.prepare(np.array(["ham", "spam"]), np.array([0.5, 0.5]))
+    >>> inference.infer(replicates, [np.arange(100)])[0].prevalence.round(1)
+    array([0.5, 0.5])
+    """
+
+    consumes = "observations"
+    _prior: FloatArray
+    seed_: int
+
+    def __init__(
+        self,
+        *,
+        prior: Any = 1.0,
+        temperature: Any = 1.0,
+        draws: Any = 1000,
+        warmup: Any = 500,
+        sampler: str = "auto",
+        estimand: str = "batch",
+        random_state: Any = None,
+    ) -> None:
+        self.prior = prior
+        self.temperature = temperature
+        self.draws = draws
+        self.warmup = warmup
+        self.sampler = sampler
+        self.estimand = estimand
+        self.random_state = random_state
+
+    def check(self) -> None:
+        """Raise for a parameter that is wrong."""
+        check_sampling(self)
+
+    def prepare(self, classes: AnyArray, train_prevalence: FloatArray) -> None:
+        """Resolve the prior and the seed."""
+        self._prior = prior_vector(self.prior, classes)
+        self.seed_ = resolved_seed(self.random_state)
+
+    def resolved(self) -> dict[str, Any]:
+        """Return the seed."""
+        return {"random_state": self.seed_}
+
+    def infer(
+        self, replicates: Replicates, bags: list[IntArray], weights: FloatArray | None = None
+    ) -> list[MixtureResult]:
+        """Return draws of the mix of each bag, on all cores."""
+        counts, layers = replicates.known_counts, replicates.layers
+        samples: dict[int, MixtureSample] = {}
+
+        def work(block: slice) -> None:
+            for bag in range(block.start, block.stop):
+                rows = bags[bag]
+                own = layers[:, rows]
+                if weights is not None:
+                    own = own * weights[rows, None]
+                samples[bag] = self._sample(counts, own.sum(axis=1))
+
+        for_each_block(work, len(bags), 1)
+        return [result_of(samples[bag], self.estimand) for bag in range(len(bags))]
+
+    def _sample(self, counts: FloatArray, observed: FloatArray) -> MixtureSample:
+        """Return draws given the observations by each model ``(M, D)``, models in turn."""
+        draws = int(self.draws)
+        n_layers = min(len(observed), draws)
+        shares = np.diff(np.linspace(0, draws, n_layers + 1).astype(np.intp))
+        more = np.random.SeedSequence(self.seed_).generate_state(n_layers - 1).tolist()
+        return mix_samples([
+            sample_confusion(
+                counts, own, prior=self._prior, temperature=self.temperature, draws=int(share),
+                warmup=self.warmup, sampler=self.sampler, random_state=seed,
+            )
+            for own, share, seed in zip(observed, shares, [self.seed_, *more], strict=False)
+        ])  # fmt: skip

@@ -1,0 +1,126 @@
+"""Least squares: the mix whose expected observation is nearest to the observed one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.inference.protocol import MixtureResult, Replicates, weighted_mean
+from truemix.validation import shown_list
+
+# Weight of the pull towards the reference mix among equally good answers. Small enough to move a
+# well-determined answer by less than float64 shows in a share.
+TIE_BREAK = 1e-14
+# Below this ratio of singular values, differences between mixes drown in rounding.
+SINGULAR = 1e-10
+
+
+class LeastSquares(BaseEstimator):  # type: ignore[misc]
+    """Match the mean observation: adjusted counts.
+
+    A mix p of classes makes the mean observation ``C p``, where column k of C is the mean
+    observation of class k's references. The estimate is ``argmin over the simplex of
+    |C p - mean of the batch|``.
+
+    Notes
+    -----
+    If C is singular, many mixes fit equally well; the one nearest to the reference mix is
+    returned, and the diagnostics say ``identifiable: False``.
+
+    Examples
+    --------
+    >>> decided = np.array([[1.0, 0.0], [0.0, 1.0]])
+    >>> counts = np.array([[3.0, 1.0], [0.0, 2.0]])
+    >>> replicates = Replicates(1, 2, 2, plain=lambda layer: decided, counts=counts)
+    >>> inference = LeastSquares()
+    >>> inference.prepare(np.array(["ham", "spam"]), np.array([2 / 3, 1 / 3]))
+    >>> inference.infer(replicates, [np.arange(2)])[0].prevalence.round(3)
+    array([0.667, 0.333])
+    """
+
+    consumes = "observations"
+    _classes: AnyArray
+    _train_prevalence: FloatArray
+
+    def prepare(self, classes: AnyArray, train_prevalence: FloatArray) -> None:
+        """Remember the reference mix, which breaks ties."""
+        self._classes, self._train_prevalence = classes, train_prevalence
+
+    def infer(
+        self, replicates: Replicates, bags: list[IntArray], weights: FloatArray | None = None
+    ) -> list[MixtureResult]:
+        """Return the nearest mix of each bag."""
+        C = class_means(replicates.known_counts)
+        results = []
+        for rows in bags:
+            observed = weighted_mean(
+                replicates.layers[:, rows].mean(axis=0), None if weights is None else weights[rows]
+            )
+            mix = nearest_mix(C, observed, self._train_prevalence)
+            results.append(MixtureResult(mix, self._diagnostics(C, mix, observed)))
+        return results
+
+    def mixes(
+        self, replicates: Replicates, bags: list[IntArray], near: FloatArray | None = None
+    ) -> FloatArray:
+        """Return only the mixes, ``(n_bags, K)``."""
+        C, observed = class_means(replicates.known_counts), replicates.layers.mean(axis=0)
+        return np.array(
+            [nearest_mix(C, observed[rows].mean(axis=0), self._train_prevalence) for rows in bags]
+        )
+
+    def _diagnostics(
+        self, C: FloatArray, prevalence: FloatArray, observed: FloatArray
+    ) -> dict[str, Any]:
+        singular_values = np.linalg.svd(C, compute_uv=False)
+        identifiable = bool(singular_values[-1] > SINGULAR * singular_values[0])
+        # Only where observations are those of classes has a row the name of one.
+        square = C.shape[0] == C.shape[1]
+        never = self._classes[~C.any(axis=1)] if square else np.array([])
+        diagnostics: dict[str, Any] = {
+            "residual": float(np.linalg.norm(C @ prevalence - observed)),
+            "condition": float(singular_values[0] / singular_values[-1])
+            if identifiable
+            else np.inf,
+            "identifiable": identifiable,
+            "never_predicted": never.tolist(),
+        }
+        if not identifiable:
+            diagnostics["notes"] = [
+                "The confusion matrix is singular"
+                + (f" (never predicted: {shown_list(never)})" if never.size else "")
+                + ": several mixes fit equally well, and the one nearest to the reference is shown."
+            ]
+        return diagnostics
+
+
+def class_means(counts: FloatArray) -> FloatArray:
+    """Return the mean observation of each class as columns, ``(D, K)``, from sums ``(K, D)``."""
+    return np.asarray((counts / counts.sum(axis=1, keepdims=True)).T)
+
+
+def nearest_mix(confusion: FloatArray, reported: FloatArray, tie_break: FloatArray) -> FloatArray:
+    """Minimise ``|confusion @ p - reported|`` over the simplex, exactly.
+
+    On the simplex the residual is ``A p`` with ``A = confusion - reported 1'``. For ``x = s p``
+    the objective ``|A x|² + (sum(x) - 1)²`` has, at its best scale s, the value ``v / (1 + v)``
+    with ``v = |A p|²``: its minimum over ``x >= 0`` points to the minimum of v on the simplex.
+    That is a non-negative least squares problem. Ties are broken towards ``tie_break``.
+
+    Examples
+    --------
+    >>> nearest_mix(np.eye(2), np.array([0.25, 0.75]), np.array([0.5, 0.5]))
+    array([0.25, 0.75])
+    """
+    from scipy.optimize import nnls
+
+    n_classes = len(tie_break)
+    towards = np.sqrt(TIE_BREAK) * (np.eye(n_classes) - tie_break[:, None])
+    A = np.vstack([confusion - reported[:, None], towards, np.ones(n_classes)])
+    target = np.zeros(len(A))
+    target[-1] = 1.0
+    x, _ = nnls(A, target, maxiter=50 * n_classes)
+    return np.asarray(x / x.sum())

@@ -1,0 +1,104 @@
+"""Point estimates: counting, and maximum likelihood."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from truemix._threads import row_blocks
+from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.inference.batched import maximize_mixtures
+from truemix.inference.protocol import MixtureResult, Replicates, pooled, weighted_mean
+
+COUNTS_BYTES = 32 << 20
+
+
+class MaximumLikelihood(BaseEstimator):  # type: ignore[misc]
+    """The mix that makes the items most likely.
+
+    ``argmax over the simplex of sum_i w_i log(sum_k p_k L[i, k])``, solved to the optimum with a
+    certificate (:func:`truemix.inference.maximize_mixture`). Layers are pooled: each item counts
+    once, split evenly over the models that scored it.
+
+    Examples
+    --------
+    >>> likelihood = np.array([[8.0, 1.0], [8.0, 1.0], [1.0, 8.0]])
+    >>> replicates = Replicates(1, 3, 2, plain=lambda layer: np.log(likelihood))
+    >>> MaximumLikelihood().infer(replicates, [np.arange(3)])[0].prevalence.round(2)
+    array([0.71, 0.29])
+    """
+
+    def prepare(self, classes: AnyArray, train_prevalence: FloatArray) -> None:
+        """Nothing depends on the classes."""
+
+    def infer(
+        self, replicates: Replicates, bags: list[IntArray], weights: FloatArray | None = None
+    ) -> list[MixtureResult]:
+        """Return the most likely mix of each bag, with its duality gap."""
+        fits = maximize_mixtures(
+            *pooled(replicates.layers, bags), weights=_repeated(weights, replicates.n_layers)
+        )
+        return [
+            MixtureResult(
+                fit.prevalence,
+                {"converged": fit.converged, "gap": fit.gap, "iterations": fit.iterations},
+            )
+            for fit in fits
+        ]
+
+    def mixes(
+        self, replicates: Replicates, bags: list[IntArray], near: FloatArray | None = None
+    ) -> FloatArray:
+        """Return only the mixes, ``(n_bags, K)``, starting from answers that are near."""
+        # What is near may not know of the unknown.
+        useful = near is not None and near.shape[1] == replicates.n_columns
+        fits = maximize_mixtures(*pooled(replicates.layers, bags), starts=near if useful else None)
+        return np.array([fit.prevalence for fit in fits])
+
+
+class Counting(BaseEstimator):  # type: ignore[misc]
+    """The mean of the observations: classify and count, or the mean posterior.
+
+    Examples
+    --------
+    >>> decided = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    >>> replicates = Replicates(1, 4, 2, plain=lambda layer: decided, counts=np.eye(2))
+    >>> Counting().infer(replicates, [np.arange(4)])[0].prevalence
+    array([0.75, 0.25])
+    """
+
+    consumes = "observations"
+
+    def prepare(self, classes: AnyArray, train_prevalence: FloatArray) -> None:
+        """Nothing depends on the classes."""
+
+    def infer(
+        self, replicates: Replicates, bags: list[IntArray], weights: FloatArray | None = None
+    ) -> list[MixtureResult]:
+        """Return the mean observation of each bag."""
+        return [
+            MixtureResult(
+                weighted_mean(
+                    replicates.layers[:, rows].mean(axis=0),
+                    None if weights is None else weights[rows],
+                )
+            )
+            for rows in bags
+        ]
+
+    def mixes(
+        self, replicates: Replicates, bags: list[IntArray], near: FloatArray | None = None
+    ) -> FloatArray:
+        """Return the same as one matrix, ``(n_bags, K)``."""
+        observed = replicates.layers.mean(axis=0)
+        # As a product with the counts of each row in each bag, a block of bags at a time.
+        n_items = len(observed)
+        mixes = np.empty((len(bags), observed.shape[1]))
+        for block in row_blocks(len(bags), max(1, COUNTS_BYTES // (8 * n_items))):
+            counts = np.array([np.bincount(rows, minlength=n_items) for rows in bags[block]])
+            mixes[block] = counts @ observed / counts.sum(axis=1, keepdims=True)
+        return mixes
+
+
+def _repeated(weights: FloatArray | None, n_layers: int) -> FloatArray | None:
+    return None if weights is None else np.tile(weights, n_layers)

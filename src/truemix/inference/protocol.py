@@ -1,0 +1,192 @@
+"""What goes into an inference and what comes out, whichever one it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from truemix._replicate_budget import replicates_at_once
+from truemix._threads import row_blocks
+from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.exceptions import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureResult:
+    """What an inference says about the mix of one bag.
+
+    Attributes
+    ----------
+    prevalence : ndarray of shape (K,)
+        The point estimate.
+    diagnostics : dict
+        What the solver or sampler says about itself.
+    draws : ndarray of shape (draws, K), optional
+        Draws of the estimand that was asked for.
+    other_draws : ndarray of shape (draws, K), optional
+        Draws of the other estimand, from the same run.
+    replicate : ndarray of shape (draws,), optional
+        Number of the replicate that each draw comes from.
+    """
+
+    prevalence: FloatArray
+    diagnostics: dict[str, Any] = field(default_factory=dict)
+    draws: FloatArray | None = None
+    other_draws: FloatArray | None = None
+    replicate: IntArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Replicates:
+    """The matrix of some items and replicates of it, made when they are asked for.
+
+    A matrix holds log-likelihoods ``(n, K)``, or observations ``(n, D)`` whose sums per class are
+    known. There is one layer for each model of a cross-fitted classifier, and, where the references
+    leave a model uncertain, as many random replicates of each layer as are wanted. All are as
+    plausible as each other: point methods pool the layers, posteriors are mixed, never multiplied.
+
+    Attributes
+    ----------
+    n_layers, n_items, n_columns : int
+    plain : function of the layer
+        Returns its matrix ``(n, D)``.
+    random : function of the layer and of numbers, optional
+        Returns random replicates of it, ``(v, n, D)``.
+    shared_work : function of numbers, optional
+        Tells which replicates of a layer are cheaper when they are made together.
+    counts : ndarray of shape (K, D), optional
+        For observations: their sum over the references of each class.
+    counts_of : function of numbers, optional
+        The same in replicates of the references, ``(v, K, D)``.
+
+    Examples
+    --------
+    >>> matrix = np.zeros((3, 2))
+    >>> replicates = Replicates(1, 3, 2, plain=lambda layer: matrix)
+    >>> [(numbers.tolist(), block.shape) for numbers, block in replicates.blocks(1)]
+    [([0], (1, 3, 2))]
+    """
+
+    n_layers: int
+    n_items: int
+    n_columns: int
+    plain: Callable[[int], FloatArray]
+    random: Callable[[int, IntArray], FloatArray] | None = None
+    shared_work: Callable[[IntArray], IntArray] = np.zeros_like
+    counts: FloatArray | None = None
+    counts_of: Callable[[IntArray], FloatArray] | None = None
+    # Replicates that were made all at once, for the next time: by their number.
+    _made: dict[int, FloatArray] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def layers(self) -> FloatArray:
+        """The matrices of all layers, ``(M, n, D)``."""
+        if self.n_layers == 1:
+            return self.plain(0)[None]
+        return np.stack([self.plain(layer) for layer in range(self.n_layers)])
+
+    @property
+    def known_counts(self) -> FloatArray:
+        """The sums of observations per class."""
+        if self.counts is None:
+            raise InputError(
+                "This inference needs observations, such as decisions, but the model makes "
+                "likelihoods only; use Confusion or Histogram, or MaximumLikelihood or Posterior."
+            )
+        return self.counts
+
+    def blocks(self, count: int) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Yield the numbers of some replicates and their matrices ``(v, n, K)``, bounded in size.
+
+        Replicate v is replicate ``v // M`` of layer ``v % M``, so that all layers are met in turn;
+        without random replicates the layers themselves are the replicates. Number 0 comes first.
+        """
+        every = np.arange(count)
+        if self.random is None:
+            yield every, self.layers[:count]
+            return
+        at_once = replicates_at_once(self.n_items, self.n_columns)
+        if count <= at_once:
+            if count not in self._made:
+                self._made[count] = self._in_turn(every)
+            yield every, self._made[count]
+            return
+        # Made together they share work, so it is done least often.
+        kind = every % self.n_layers + self.n_layers * self.shared_work(every // self.n_layers)
+        for each in np.unique(kind):
+            numbers = every[kind == each]
+            for rows in row_blocks(len(numbers), at_once):
+                yield numbers[rows], self._in_turn(numbers[rows])
+
+    def _in_turn(self, numbers: IntArray) -> FloatArray:
+        layer, own = numbers % self.n_layers, numbers // self.n_layers
+        if (layer == layer[0]).all():
+            return self._random(int(layer[0]), own)
+        parts = {m: self._random(m, own[layer == m]) for m in np.unique(layer).tolist()}
+        first = parts[int(layer[0])]
+        matrices = np.empty((len(numbers), *first.shape[1:]), dtype=first.dtype)
+        for m in list(parts):
+            matrices[layer == m] = parts.pop(m)
+        return matrices
+
+    def all_layers(self, numbers: IntArray) -> FloatArray:
+        """Return these replicates of every layer, ``(v, M, n, D)``."""
+        return np.stack([self._random(layer, numbers) for layer in range(self.n_layers)], axis=1)
+
+    def _random(self, layer: int, numbers: IntArray) -> FloatArray:
+        if self.random is None:
+            raise InputError("This model has no replicates of its references.")
+        return self.random(layer, numbers)
+
+
+@runtime_checkable
+class Inference(Protocol):
+    """From the matrix to the mix.
+
+    An inference that has a class attribute ``consumes = "observations"`` gets observations instead
+    of log-likelihoods; one with ``replicated = True`` gets random replicates from models that have
+    them. ``check()`` may raise for a wrong parameter, ``resolved() -> dict`` tells parameters as
+    they were used, and ``mixes(replicates, bags, near)`` may return the point estimates of many
+    bags faster, ``(n_bags, K)``, from answers that are near.
+    """
+
+    def prepare(self, classes: AnyArray, train_prevalence: FloatArray) -> None:
+        """Get to know the classes and their shares in the references."""
+        ...
+
+    def infer(
+        self, replicates: Replicates, bags: list[IntArray], weights: FloatArray | None = None
+    ) -> list[MixtureResult]:
+        """Return the mix of each bag of items.
+
+        Parameters
+        ----------
+        replicates : Replicates
+            The matrix of all items.
+        bags : list of ndarray of int
+            The items of each bag; items may repeat.
+        weights : ndarray of shape (n,), optional
+            How many equal items each row stands for.
+        """
+        ...
+
+
+def stacked(layers: FloatArray, rows: IntArray) -> FloatArray:
+    """Return the rows of some items, those of all layers below each other."""
+    return layers[:, rows].reshape(-1, layers.shape[2])
+
+
+def pooled(layers: FloatArray, bags: list[IntArray]) -> tuple[FloatArray, list[IntArray]]:
+    """Return all layers below each other as one matrix, and the rows of each bag in it."""
+    n_layers, n_items, n_columns = layers.shape
+    first = n_items * np.arange(n_layers)[:, None]
+    return layers.reshape(-1, n_columns), [(first + rows).ravel() for rows in bags]
+
+
+def weighted_mean(values: FloatArray, weights: FloatArray | None) -> FloatArray:
+    """Return the mean of rows, each of which counts as often as its weight says."""
+    return np.average(values, axis=0, weights=weights)

@@ -1,0 +1,166 @@
+"""The bootstrap: any point inference, repeated on resampled items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from truemix._replicate_budget import number_of_replicates, replicates_at_once
+from truemix._seeds import resolved_seed
+from truemix._threads import row_blocks
+from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.inference.posterior import ESTIMANDS
+from truemix.inference.protocol import MixtureResult, Replicates
+from truemix.validation import check_choice, check_integer
+
+ROWS_BYTES = 32 << 20
+
+
+class Resampling(BaseEstimator):  # type: ignore[misc]
+    """The answers of a point inference on items drawn with replacement.
+
+    Draws of the population are its answers on resampled batches, those of the batch its answer on
+    the items as they are. With replicates of the references each serves its part of the draws.
+
+    Parameters
+    ----------
+    inference : Inference
+        A point inference, such as ``MaximumLikelihood()``.
+    draws : int
+        Number of resampled batches.
+    replicated : bool
+        Whether to spread the draws over replicates of the references, if the model has any.
+    estimand : {"population", "batch"}
+        Which view comes first.
+    random_state : int, Generator or None
+        The same seed gives the same draws.
+
+    Examples
+    --------
+    >>> from truemix.inference import Counting
+    >>> decided = np.repeat([[1.0, 0.0], [0.0, 1.0]], [75, 25], axis=0)
+    >>> replicates = Replicates(1, 100, 2, plain=lambda layer: decided, counts=np.eye(2))
+    >>> inference = Resampling(inference=Counting(), random_state=0)
+    >>> inference.prepare(np.array(["ham", "spam"]), np.array([0.5, 0.5]))
+    >>> inference.infer(replicates, [np.arange(100)])[0].draws.std(axis=0).round(2)
+    array([0.04, 0.04])
+    """
+
+    seed_: int
+
+    def __init__(
+        self,
+        *,
+        inference: Any,
+        draws: Any = 1000,
+        replicated: Any = False,
+        estimand: str = "population",
+        random_state: Any = None,
+    ) -> None:
+        self.inference = inference
+        self.draws = draws
+        self.replicated = replicated
+        self.estimand = estimand
+        self.random_state = random_state
+
+    @property
+    def consumes(self) -> str:
+        """What the point inference consumes."""
+        return getattr(self.inference, "consumes", "log_likelihood")
+
+    def check(self) -> None:
+        """Raise for a parameter that is wrong."""
+        check_integer(self.draws, "draws")
+        check_choice(self.estimand, "estimand", ESTIMANDS)
+        resolved_seed(self.random_state)
+        if hasattr(self.inference, "check"):
+            self.inference.check()
+
+    def prepare(self, classes: AnyArray, train_prevalence: FloatArray) -> None:
+        """Prepare the point inference, and resolve the seed."""
+        self.inference.prepare(classes, train_prevalence)
+        self.seed_ = resolved_seed(self.random_state)
+
+    def resolved(self) -> dict[str, Any]:
+        """Return the seed."""
+        return {"random_state": self.seed_}
+
+    def infer(
+        self, replicates: Replicates, bags: list[IntArray], weights: FloatArray | None = None
+    ) -> list[MixtureResult]:
+        """Return the answers on resamples of each bag; a weight is that many items."""
+        if weights is not None:
+            bags = [np.repeat(rows, weights[rows].astype(np.intp)) for rows in bags]
+        n_columns = replicates.n_columns if replicates.counts is None else len(replicates.counts)
+        count = 1
+        if replicates.random is not None:
+            count = min(int(self.draws), number_of_replicates(replicates.n_items, n_columns))
+        runs = [_Run(rows, int(self.draws), n_columns, self.seed_) for rows in bags]
+        ends = np.linspace(0, int(self.draws), count + 1).astype(np.intp)
+        for number, replicate in enumerate(self._each(replicates, count)):
+            for run in runs:
+                run.draw(self.inference, replicate, ends[number], ends[number + 1])
+        return [self._result(run, replicates, ends) for run in runs]
+
+    def _each(self, replicates: Replicates, count: int) -> Iterator[Replicates]:
+        """Yield replicates one by one, each with all its layers, as if there were no others."""
+        if replicates.random is None:
+            yield replicates
+            return
+        # Twice as large as what is counted there: in double precision.
+        size = 2 * replicates.n_layers * replicates.n_items
+        for block in row_blocks(count, replicates_at_once(size, replicates.n_columns)):
+            numbers = np.arange(block.start, block.stop)
+            matrices = replicates.all_layers(numbers)
+            counts = None if replicates.counts_of is None else replicates.counts_of(numbers)
+            for place, layers in enumerate(matrices):
+                yield replace(
+                    replicates,
+                    plain=layers.__getitem__,
+                    random=None,
+                    counts=None if counts is None else counts[place],
+                )
+
+    def _result(self, run: _Run, replicates: Replicates, ends: IntArray) -> MixtureResult:
+        views = {"population": run.population, "batch": run.batch}
+        draws, count = views.pop(self.estimand), len(ends) - 1
+        plain = self.inference.infer(replace(replicates, random=None), [run.rows])[0]
+        replicated = replicates.random is not None
+        return MixtureResult(
+            draws.mean(axis=0),
+            {
+                **plain.diagnostics,
+                "sampler": "bootstrap",
+                **({"resamples": count} if replicated else {}),
+            },
+            draws=draws,
+            other_draws=views.popitem()[1],
+            replicate=np.repeat(np.arange(count), np.diff(ends)) if replicated else None,
+        )
+
+
+class _Run:
+    """The draws of one bag, in both views."""
+
+    def __init__(self, rows: IntArray, n_draws: int, n_classes: int, seed: int) -> None:
+        self.rows = rows
+        self.rng = np.random.default_rng(seed)
+        self.population = np.empty((n_draws, n_classes))
+        self.batch = np.empty_like(self.population)
+
+    def draw(self, inference: Any, replicates: Replicates, start: int, stop: int) -> None:
+        """Fill some draws with the answers on resampled items, and on the items as they are."""
+        n_items = len(self.rows)
+        layers = replicates.layers[:, self.rows]
+        own = replace(replicates, n_items=n_items, plain=layers.__getitem__)
+        everything = np.arange(n_items)
+        # A block of resampled batches at a time: all of them need draws x items numbers.
+        for block in row_blocks(stop - start, max(1, ROWS_BYTES // (8 * n_items))):
+            bags = self.rng.integers(0, n_items, (block.stop - block.start, n_items))
+            answers = inference.mixes(own, [everything, *bags])
+            self.batch[start:stop] = answers[0]
+            self.population[start + block.start : start + block.stop] = answers[1:]

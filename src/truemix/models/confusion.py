@@ -1,0 +1,184 @@
+"""What is observed of an item (a decision, a bin of its posterior), counted per class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from truemix._saved_arrays import read_floats
+from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.exceptions import InputError
+from truemix.validation import check_integer, parameter_error
+
+# Above it float64 does not hold every whole number.
+MAX_COUNT = 2.0**53
+# Observations of a class that was never seen with it: as if half a reference had shown it.
+SMOOTHING = 0.5
+
+
+class Confusion(BaseEstimator):  # type: ignore[misc]
+    """The confusion matrix of a classifier.
+
+    The observation of item i is its decision ``d_i`` as a one-hot row (hard), or its posterior
+    ``p_i`` (soft). The references give the sums ``counts_[k] = sum over items i of class k`` of
+    these rows; their mean ``C[:, k] = counts_[k] / n_k`` is what a class looks like on average.
+    The log-likelihood is ``log sum_d x_id C'[d, k]`` for the observation x, with half a reference
+    added to every cell of the counts.
+
+    Parameters
+    ----------
+    soft : bool
+        Observe posteriors instead of decisions.
+
+    Attributes
+    ----------
+    counts_ : ndarray of shape (K, D)
+        References of each class (row) by decision (column).
+
+    Examples
+    --------
+    >>> posteriors = np.array([[0.9, 0.1], [0.8, 0.2], [0.4, 0.6], [0.2, 0.8]])
+    >>> Confusion().fit(posteriors, np.array([0, 0, 0, 1]), 2).counts_
+    array([[2., 1.],
+           [0., 1.]])
+    """
+
+    counts_: FloatArray
+
+    def __init__(self, *, soft: Any = False) -> None:
+        self.soft = soft
+
+    @property
+    def hard(self) -> bool:
+        """Whether ``predict`` of a classifier is enough."""
+        return not self.soft
+
+    def check(self) -> None:
+        """Raise for a parameter that is wrong."""
+        if not isinstance(self.soft, bool | np.bool_):
+            raise parameter_error("soft", "True or False", self.soft)
+
+    def fit(self, posteriors: FloatArray, codes: IntArray, n_classes: int) -> Self:
+        """Count the observations of each class's references."""
+        self.counts_ = np.eye(n_classes)[codes].T @ self.observe(posteriors)
+        return self
+
+    def observe(self, posteriors: FloatArray) -> FloatArray:
+        """Return one-hot decisions (the first of several largest posteriors), or posteriors."""
+        return posteriors if self.soft else decisions(posteriors)
+
+    def log_likelihood(self, posteriors: FloatArray) -> FloatArray:
+        """Return the log-likelihood of the observations under each class, ``(n, K)``."""
+        return smoothed_log_likelihood(self.counts_, self.observe(posteriors))
+
+    def state(self) -> dict[str, AnyArray]:
+        """Return the counts."""
+        return {"counts": self.counts_}
+
+    def restore(self, state: Mapping[str, AnyArray], n_classes: int) -> None:
+        """Become the model that was saved."""
+        self.counts_ = read_counts(state, (n_classes, n_classes), whole=not self.soft)
+
+
+class Histogram(BaseEstimator):  # type: ignore[misc]
+    """Bins of the posterior of the second of two classes.
+
+    The observation of an item is the bin that its posterior falls into, as a one-hot row; bins
+    have about equally many references each (quantiles of all references, both classes weighing
+    the same). The log-likelihood is that of the bin, ``log C[bin, k]``, as for
+    :class:`Confusion`.
+
+    Parameters
+    ----------
+    bins : int
+        How many bins there are; fewer where posteriors take fewer values.
+
+    Attributes
+    ----------
+    edges_ : ndarray
+        Where one bin ends and the next begins.
+    counts_ : ndarray of shape (2, D)
+        References of each class by bin.
+
+    Examples
+    --------
+    >>> p = np.linspace(0.05, 0.95, 10)
+    >>> model = Histogram(bins=2).fit(np.column_stack([1 - p, p]), np.arange(10) // 6, 2)
+    >>> model.counts_
+    array([[5., 1.],
+           [0., 4.]])
+    """
+
+    edges_: FloatArray
+    counts_: FloatArray
+
+    def __init__(self, *, bins: Any = 4) -> None:
+        self.bins = bins
+
+    def check(self) -> None:
+        """Raise for a parameter that is wrong."""
+        check_integer(self.bins, "bins")
+
+    def fit(self, posteriors: FloatArray, codes: IntArray, n_classes: int) -> Self:
+        """Choose the bins and count each class's references in them."""
+        if n_classes != 2:
+            raise InputError(
+                f"Histogram bins the posterior of one of two classes, but there are {n_classes}; "
+                "use KDEy or EMQ for more."
+            )
+        p = posteriors[:, 1]
+        weights = 1.0 / np.bincount(codes, minlength=2)[codes]
+        order = np.argsort(p, kind="stable")
+        reached = np.cumsum(weights[order])
+        inner = np.arange(1, self.bins) / self.bins * reached[-1]
+        # Between the references on both sides, so that none lies on an edge.
+        place = np.searchsorted(reached, inner * (1.0 - 1e-12)).clip(0, len(p) - 2)
+        between = 0.5 * (p[order[place]] + p[order[place + 1]])
+        self.edges_ = np.unique(between)
+        self.counts_ = np.eye(2)[codes].T @ self.observe(posteriors)
+        return self
+
+    def observe(self, posteriors: FloatArray) -> FloatArray:
+        """Return the bin of each item as a one-hot row, ``(n, D)``."""
+        place = np.searchsorted(self.edges_, posteriors[:, 1], side="right")
+        return np.asarray(np.eye(len(self.edges_) + 1)[place])
+
+    def log_likelihood(self, posteriors: FloatArray) -> FloatArray:
+        """Return the log-likelihood of the bins under each class, ``(n, 2)``."""
+        return smoothed_log_likelihood(self.counts_, self.observe(posteriors))
+
+    def state(self) -> dict[str, AnyArray]:
+        """Return edges and counts."""
+        return {"edges": self.edges_, "counts": self.counts_}
+
+    def restore(self, state: Mapping[str, AnyArray], n_classes: int) -> None:
+        """Become the model that was saved."""
+        edges = read_floats(state, "edges", (None,), minimum=0.0, maximum=1.0)
+        if n_classes != 2 or (np.diff(edges) <= 0).any() or len(edges) >= self.bins:
+            raise InputError("edges are not those of so many bins")
+        self.edges_ = edges
+        self.counts_ = read_counts(state, (2, len(edges) + 1), whole=True)
+
+
+def decisions(posteriors: FloatArray) -> FloatArray:
+    """Return ones where a row has its (first) largest posterior, zeros elsewhere."""
+    return np.asarray(np.eye(posteriors.shape[1])[posteriors.argmax(axis=1)])
+
+
+def smoothed_log_likelihood(counts: FloatArray, observed: FloatArray) -> FloatArray:
+    """Return ``log(observed @ C')`` with the means C of smoothed counts, ``(n, K)``."""
+    smoothed = counts + SMOOTHING
+    return np.asarray(np.log(observed @ (smoothed / smoothed.sum(axis=1, keepdims=True)).T))
+
+
+def read_counts(
+    state: Mapping[str, AnyArray], shape: tuple[int, int], *, whole: bool
+) -> FloatArray:
+    """Return the counts of a saved model, each class with at least one reference."""
+    counts = read_floats(state, "counts", shape, minimum=0.0, maximum=MAX_COUNT)
+    if (whole and (counts != np.floor(counts)).any()) or not counts.sum(axis=1).all():
+        raise InputError("counts are not those of references")
+    return counts

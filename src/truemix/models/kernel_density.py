@@ -1,0 +1,249 @@
+"""Class-conditional kernel densities of posteriors, in the geometry of the simplex."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from truemix._saved_arrays import read_floats, read_integers, read_number, read_shares
+from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.densities import KERNELS
+from truemix.exceptions import InputError
+from truemix.models.bandwidth_selection import BANDWIDTHS, SHRINKAGES, choose_smoothing
+from truemix.models.bayesian_bootstrap import reference_weights, unseen_parts
+from truemix.validation import check_choice, check_number, parameter_error
+
+if TYPE_CHECKING:
+    from truemix.densities.class_densities import ClassDensities
+
+AUTOMATIC = "auto"
+
+
+class KernelDensity(BaseEstimator):  # type: ignore[misc]
+    """A kernel density estimate of the posteriors of each class's references.
+
+    ``L[i, k] = mean over references j of class k of N(z_i; z_j, h² I)`` with coordinates z of
+    posteriors that are moved towards the barycentre by the shrinkage first.
+
+    Parameters
+    ----------
+    kernel : {"aitchison", "ilr", "gaussian"}
+        Coordinates in which the kernel is Gaussian: centred or isometric log-ratios, or none.
+    bandwidth : "auto" or float
+        Its standard deviation h.
+    shrinkage : "auto" or float
+        How far posteriors are moved towards the barycentre, at least 0 and below 1. ``"auto"``
+        (for either) takes the value from the paper's grid with the smallest error on bags of
+        references, with out-of-fold densities.
+    averaging : bool
+        Spread replicates also over the settings that the automatic choice could not tell apart.
+
+    Attributes
+    ----------
+    bandwidth_, shrinkage_ : float
+        The values in use.
+    selection_ : list of dict
+        If something was chosen: the choice and the runners-up, each with its bandwidth, shrinkage,
+        mean absolute error on the bags, and whether it ties with the best one.
+
+    Examples
+    --------
+    >>> posteriors = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.2, 0.8]])
+    >>> model = KernelDensity(bandwidth=0.5, shrinkage=0.1)
+    >>> model = model.fit(posteriors, np.array([0, 0, 1, 1]), 2)
+    >>> model.log_likelihood(np.array([[0.85, 0.15]])).argmax()
+    np.int64(0)
+    """
+
+    bandwidth_: float
+    shrinkage_: float
+    selection_: list[dict[str, Any]]
+    _densities: ClassDensities
+    # The densities of all settings that tie, the chosen one first.
+    _tied: list[ClassDensities]
+
+    def __init__(
+        self,
+        *,
+        kernel: str = "aitchison",
+        bandwidth: Any = AUTOMATIC,
+        shrinkage: Any = AUTOMATIC,
+        averaging: Any = True,
+    ) -> None:
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.shrinkage = shrinkage
+        self.averaging = averaging
+
+    def check(self) -> None:
+        """Raise for a parameter that is wrong."""
+        check_choice(self.kernel, "kernel", KERNELS)
+        for name in ("bandwidth", "shrinkage"):
+            value = getattr(self, name)
+            # An array is equal to text in each of its places.
+            if not (isinstance(value, str) and value == AUTOMATIC):
+                check_number(value, name)
+        if not isinstance(self.averaging, bool | np.bool_):
+            raise parameter_error("averaging", "True or False", self.averaging)
+
+    @property
+    def references_(self) -> tuple[FloatArray, IntArray]:
+        """Posteriors and class numbers of the references."""
+        return self._densities.reference, self._densities.codes
+
+    def resolved(self) -> dict[str, Any]:
+        """Return the bandwidth and shrinkage in use, and what they were chosen from."""
+        chosen = {"selection": self.selection_} if self.selection_ else {}
+        return {"bandwidth": self.bandwidth_, "shrinkage": self.shrinkage_, **chosen}
+
+    def chosen(self) -> KernelDensity:
+        """Return an unfitted model with the bandwidth and shrinkage in use."""
+        return KernelDensity(
+            kernel=self.kernel, bandwidth=self.bandwidth_, shrinkage=self.shrinkage_
+        )
+
+    def fit(self, posteriors: FloatArray, codes: IntArray, n_classes: int) -> Self:
+        """Choose what is ``"auto"``, and keep the references."""
+        bandwidths, shrinkages = self._grid()
+        self.selection_ = []
+        self.bandwidth_, self.shrinkage_ = float(bandwidths[0]), shrinkages[0]
+        if len(bandwidths) * len(shrinkages) > 1:
+            choice = choose_smoothing(posteriors, codes, self.kernel, bandwidths, shrinkages)
+            self.bandwidth_, self.shrinkage_ = choice.bandwidth, choice.shrinkage
+            self.selection_ = choice.best
+        self._build(posteriors, codes)
+        return self
+
+    def _grid(self) -> tuple[FloatArray, tuple[float, ...]]:
+        bandwidths, shrinkages = BANDWIDTHS[self.kernel], SHRINKAGES[self.kernel]
+        if self.bandwidth != AUTOMATIC:
+            bandwidths = np.array([float(self.bandwidth)])
+        if self.shrinkage != AUTOMATIC:
+            shrinkages = (float(self.shrinkage),)
+        return bandwidths, shrinkages
+
+    def _build(self, posteriors: FloatArray, codes: IntArray) -> None:
+        # The compiled loops bring numba along: not before they are needed.
+        from truemix.densities.class_densities import ClassDensities
+
+        own = np.array([self.bandwidth_])
+        self._densities = ClassDensities(posteriors, codes, self.kernel, own, self.shrinkage_)
+        ties = [row for row in self.selection_[1:] if row["tie"]] if self.averaging else []
+        self._tied = [
+            self._densities,
+            *(
+                replace(
+                    self._densities,
+                    bandwidths=np.array([row["bandwidth"]]),
+                    shrinkage=row["shrinkage"],
+                )
+                for row in ties
+            ),
+        ]
+
+    def log_likelihood(self, posteriors: FloatArray) -> FloatArray:
+        """Return the log density of each item under each class, ``(n, K)``."""
+        matrix: FloatArray = self._densities.log_likelihood(posteriors)[0]
+        return matrix
+
+    def shared_work(self, numbers: IntArray) -> IntArray:
+        """Return which replicates have their setting in common, and so their kernel values."""
+        shared: IntArray = numbers % len(self._tied)
+        return shared
+
+    def replicates(self, posteriors: FloatArray, numbers: IntArray, seed: int) -> FloatArray:
+        """Return the matrix under randomly reweighted references, tied settings in turn.
+
+        A Bayesian bootstrap within each class, and a share of items unlike its references. Rows
+        are relative to their maximum, in single precision.
+        """
+        matrices = np.empty((len(numbers), *posteriors.shape), dtype=np.float32)
+        setting = self.shared_work(numbers)
+        for each in np.unique(setting):
+            own = np.flatnonzero(setting == each)
+            densities = self._tied[each]
+            weights = reference_weights(len(densities.codes), numbers[own], seed)
+            parts = unseen_parts(np.bincount(densities.codes), numbers[own], seed)
+            alone = len(own) == len(numbers)
+            out = matrices if alone else np.empty((len(own), *posteriors.shape), matrices.dtype)
+            densities.relative_log_likelihoods(posteriors, weights, out, parts)
+            if not alone:
+                matrices[own] = out
+        return matrices
+
+    def reweighted(self, posteriors: FloatArray, weightings: FloatArray) -> FloatArray:
+        """Return the matrix for each weighting of the references, ``(v, n, K)``."""
+        matrices: FloatArray = self._densities.log_likelihoods(posteriors, weightings)[0]
+        return matrices
+
+    @staticmethod
+    def matrices_of_many(
+        models: Sequence[Any], posteriors: FloatArray
+    ) -> Iterator[tuple[list[int], list[FloatArray]]]:
+        """Yield the matrices of models fitted on the same references, sharing distances.
+
+        Each step yields the numbers of the models of one kernel and shrinkage, by bandwidth, and
+        their matrices.
+        """
+        from truemix.densities.class_densities import ClassDensities
+
+        alike: dict[tuple[str, float], list[int]] = {}
+        for number, model in enumerate(models):
+            alike.setdefault((model.kernel, model.shrinkage_), []).append(number)
+        for (kernel, shrinkage), numbers in alike.items():
+            numbers.sort(key=lambda number: models[number].bandwidth_)
+            own = [models[number].bandwidth_ for number in numbers]
+            bandwidths, places = np.unique(own, return_inverse=True)
+            references = models[numbers[0]].references_
+            densities = ClassDensities(*references, kernel, bandwidths, shrinkage)
+            matrices = densities.log_likelihood(posteriors)
+            yield numbers, [matrices[place] for place in places]
+
+    def state(self) -> dict[str, AnyArray]:
+        """Return the references and the choice."""
+        return {
+            "bandwidth": np.array(self.bandwidth_),
+            "shrinkage": np.array(self.shrinkage_),
+            "selection": np.array([list(row.values()) for row in self.selection_]),
+            "reference": self._densities.reference,
+            "codes": self._densities.codes,
+        }
+
+    def restore(self, state: Mapping[str, AnyArray], n_classes: int) -> None:
+        """Become the model that was saved."""
+        self.bandwidth_ = check_number(read_number(state, "bandwidth"), "bandwidth")
+        self.shrinkage_ = check_number(read_number(state, "shrinkage"), "shrinkage")
+        self.selection_ = self._read_selection(state)
+        reference = read_shares(state, "reference", (None, n_classes))
+        codes = read_integers(state, "codes", reference.shape[:1], below=n_classes)
+        if len(np.unique(codes)) != n_classes:
+            raise InputError("codes lack a class")
+        self._build(reference, codes)
+
+    def _read_selection(self, state: Mapping[str, AnyArray]) -> list[dict[str, Any]]:
+        """Return the settings that were compared, of which the first is in use."""
+        in_use = (self.bandwidth_, self.shrinkage_)
+        for given, used in zip((self.bandwidth, self.shrinkage), in_use, strict=True):
+            if given not in (AUTOMATIC, used):
+                raise InputError("the smoothing is not the one that the parameters ask for")
+        bandwidths, shrinkages = self._grid()
+        n_compared = len(bandwidths) * len(shrinkages)
+        compared = n_compared > 1
+        rows = read_floats(state, "selection", (None, 4) if compared else (0,))
+        if compared and not 0 < len(rows) <= n_compared:
+            raise InputError(f"selection has {len(rows)} rows")
+        names = ("bandwidth", "shrinkage", "absolute_error", "tie")
+        found: list[dict[str, Any]] = []
+        for bandwidth, shrinkage, error, tie in rows.tolist():
+            check_number(bandwidth, "bandwidth")
+            check_number(shrinkage, "shrinkage")
+            if not 0.0 <= error <= 1.0 or tie not in (0.0, 1.0):
+                raise InputError("selection holds an error or a tie that is none")
+            found.append(dict(zip(names, (bandwidth, shrinkage, error, bool(tie)), strict=True)))
+        if found and (found[0]["bandwidth"], found[0]["shrinkage"]) != in_use:
+            raise InputError("selection does not begin with the setting in use")
+        return found

@@ -1,0 +1,179 @@
+"""Bayes' rule: the posterior over the share that it was made for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from truemix._replicate_budget import MAX_REPLICATES
+from truemix._saved_arrays import read_shares
+from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.calibration import CALIBRATORS, Calibrator
+from truemix.exceptions import InputError
+from truemix.models.bayesian_bootstrap import reference_weights
+from truemix.validation import check_choice
+
+AUTOMATIC = "auto"
+# Temperature and biases: whether posteriors are too sure, and which mix they were made for. As good
+# as none or better in every setting of benchmarks/training_mix.py, from 50 references on.
+CHOSEN = "bcts"
+# The maps of all replicates are made in fit, before a run has a seed: always the same weights.
+WEIGHTS_SEED = 0
+# Keeps the random order of the maps apart from the sampler's numbers, which have the same seed.
+_STREAM = 10
+
+
+class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
+    """Calibrated posterior over the share of the class: the likelihood by Bayes' rule.
+
+    ``log L[i, k] = log f(p_i)[k] - log share_k`` with a calibration map f, fitted on the
+    references, and the class shares of the references.
+
+    Parameters
+    ----------
+    calibration : {"auto", None, "ts", "bcts", "vs", "nbvs"}
+        The map; ``"auto"`` is ``"bcts"``, None takes posteriors to be calibrated.
+    uncertain : bool
+        Whether to prepare replicates of the map: it and the shares are refitted with randomly
+        reweighted references (a Bayesian bootstrap over all of them).
+
+    Attributes
+    ----------
+    calibrator_ : calibrator or None
+        The fitted map.
+    shares_ : ndarray of shape (K,)
+        Class shares of the references.
+
+    Notes
+    -----
+    For replicates the references are reweighted all together, not within each class: a bias of the
+    map and the share of its class rise together, and their difference, which is the
+    log-likelihood, stays.
+
+    Examples
+    --------
+    >>> posteriors = np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1], [0.2, 0.8]])
+    >>> model = PosteriorRatio(calibration=None).fit(posteriors, np.array([0, 0, 1, 1]), 2)
+    >>> np.exp(model.log_likelihood(posteriors[-1:]))
+    array([[0.4, 1.6]])
+    """
+
+    calibrator_: Any
+    shares_: FloatArray
+    _maps: list[Calibrator]
+    _map_shares: FloatArray
+
+    def __init__(self, *, calibration: Any = AUTOMATIC, uncertain: Any = False) -> None:
+        self.calibration = calibration
+        self.uncertain = uncertain
+
+    def check(self) -> None:
+        """Raise for a parameter that is wrong."""
+        if self.calibration is not None:
+            check_choice(self.calibration, "calibration", (AUTOMATIC, *CALIBRATORS))
+
+    @property
+    def _map_name(self) -> str | None:
+        name: str | None = CHOSEN if self.calibration == AUTOMATIC else self.calibration
+        return name
+
+    def resolved(self) -> dict[str, Any]:
+        """Return which map was fitted."""
+        return {"calibration": self._map_name}
+
+    def fit(self, posteriors: FloatArray, codes: IntArray, n_classes: int) -> Self:
+        """Fit the map, and with ``uncertain`` those of all replicates."""
+        self.shares_ = np.bincount(codes, minlength=n_classes) / len(codes)
+        self.calibrator_, self._maps = None, []
+        if self._map_name is not None:
+            self.calibrator_ = CALIBRATORS[self._map_name]().fit(posteriors, codes)
+        if self.uncertain:
+            weights = reference_weights(len(codes), np.arange(MAX_REPLICATES), WEIGHTS_SEED)
+            self._maps = self.calibrator_.refits(posteriors, codes, weights)
+            totals = weights @ np.eye(n_classes)[codes]
+            self._map_shares = totals / totals.sum(axis=1, keepdims=True)
+        return self
+
+    def log_likelihood(self, posteriors: FloatArray) -> FloatArray:
+        """Return the log of calibrated posteriors over shares, ``(n, K)``."""
+        if self.calibrator_ is not None:
+            posteriors = self.calibrator_.transform(posteriors)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(posteriors) - np.log(self.shares_))
+
+    def replicates(self, posteriors: FloatArray, numbers: IntArray, seed: int) -> FloatArray:
+        """Return the matrix under other maps; rows are relative to their maximum, in float32."""
+        source = np.random.SeedSequence(seed, spawn_key=(_STREAM,))
+        order = np.random.default_rng(source).permutation(MAX_REPLICATES)
+        matrices = np.empty((len(numbers), *posteriors.shape), dtype=np.float32)
+        for matrix, number in zip(matrices, order[numbers % MAX_REPLICATES], strict=True):
+            scores = self._maps[number].scores(posteriors) - np.log(self._map_shares[number])
+            np.subtract(scores, scores.max(axis=1, keepdims=True), out=matrix, casting="same_kind")
+        return matrices
+
+    def refits(
+        self, posteriors: FloatArray, codes: IntArray, weightings: FloatArray
+    ) -> list[PosteriorRatio]:
+        """Return the models that other weights of the same references would have given."""
+        maps: list[Any] = [None] * len(weightings)
+        if self.calibrator_ is not None:
+            maps = self.calibrator_.refits(posteriors, codes, weightings)
+        return [self._with_map(each) for each in maps]
+
+    def _with_map(self, calibrator: Any) -> PosteriorRatio:
+        other = PosteriorRatio(calibration=self.calibration)
+        other.calibrator_, other.shares_, other._maps = calibrator, self.shares_, []
+        return other
+
+    def state(self) -> dict[str, AnyArray]:
+        """Return the shares, the map, and those of all replicates."""
+        state: dict[str, AnyArray] = {"shares": self.shares_}
+        if self.calibrator_ is not None:
+            learned = self.calibrator_.state()
+            state |= {f"calibrator_{name}": np.asarray(each) for name, each in learned.items()}
+        if self._maps:
+            states = [calibrator.state() for calibrator in self._maps]
+            state |= {
+                f"map_{name}": np.array([each[name] for each in states]) for name in states[0]
+            }
+            state["map_shares"] = self._map_shares
+        return state
+
+    def restore(self, state: Mapping[str, AnyArray], n_classes: int) -> None:
+        """Become the model that was saved."""
+        self.shares_ = read_shares(state, "shares", (n_classes,), positive=True)
+        self.calibrator_, self._maps = None, []
+        if self._map_name is None:
+            return
+        kind = CALIBRATORS[self._map_name]
+        self.calibrator_ = _read_map(kind, _without_prefix(state, "calibrator_"), n_classes)
+        if self.uncertain:
+            stacked = _without_prefix(state, "map_")
+            self._map_shares = read_shares(
+                {"map_shares": stacked.pop("shares", None)},
+                "map_shares", (MAX_REPLICATES, n_classes), positive=True,
+            )  # fmt: skip
+            if any(values.shape[:1] != (MAX_REPLICATES,) for values in stacked.values()):
+                raise InputError("the maps are not there for each replicate")
+            self._maps = [
+                _read_map(kind, {name: values[v] for name, values in stacked.items()}, n_classes)
+                for v in range(MAX_REPLICATES)
+            ]
+
+
+def _without_prefix(state: Mapping[str, AnyArray], prefix: str) -> dict[str, AnyArray]:
+    return {
+        name.removeprefix(prefix): values
+        for name, values in state.items()
+        if name.startswith(prefix)
+    }
+
+
+def _read_map(kind: type[Calibrator], state: Mapping[str, Any], n_classes: int) -> Calibrator:
+    calibrator = kind.from_state(state)
+    if not np.array_equal(calibrator.classes_, np.arange(n_classes)):
+        raise InputError("the calibration map is one of other classes")
+    return calibrator

@@ -1,0 +1,133 @@
+"""One more column of the matrix: the log-likelihood of items that belong to none of the classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.densities.background import background_log_likelihood, background_tilt
+from truemix.models.out_of_fold import at_most, folds_of
+from truemix.models.protocol import is_uncertain
+
+# References that items are ranked among; more would only sharpen the last digit of a rank.
+MAX_RANKED = 2_000
+
+
+class WithUnknown(BaseEstimator):  # type: ignore[misc]
+    """A model with one more class: none of the others.
+
+    Column K + 1 is the even mix of all classes, tilted towards items that are unusual among
+    out-of-fold references (:func:`truemix.densities.background.background_log_likelihood`).
+
+    Parameters
+    ----------
+    model : LikelihoodModel
+        The classes that are known.
+
+    Attributes
+    ----------
+    model_ : LikelihoodModel
+        The fitted model.
+
+    Examples
+    --------
+    >>> from truemix.models import KernelDensity
+    >>> p = np.linspace(0.02, 0.98, 50)
+    >>> model = WithUnknown(model=KernelDensity(bandwidth=0.3, shrinkage=0.1))
+    >>> model = model.fit(np.column_stack([1 - p, p]), np.repeat([0, 1], 25), 2)
+    >>> model.log_likelihood(np.array([[0.9, 0.1]])).shape
+    (1, 3)
+    """
+
+    # The matrix has one column more than there are classes.
+    has_unknown = True
+    model_: Any
+    _log_likelihood: FloatArray
+    _codes: IntArray
+
+    def __init__(self, *, model: Any) -> None:
+        self.model = model
+
+    @property
+    def references_(self) -> tuple[FloatArray, IntArray]:
+        """Posteriors and class numbers of the references, where the model keeps them."""
+        references: tuple[FloatArray, IntArray] = self.model_.references_
+        return references
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether the model has replicates."""
+        return is_uncertain(self.model)
+
+    def check(self) -> None:
+        """Raise for a parameter that is wrong."""
+        if hasattr(self.model, "check"):
+            self.model.check()
+
+    def resolved(self) -> dict[str, Any]:
+        """Return what the model resolved."""
+        return self.model_.resolved() if hasattr(self.model_, "resolved") else {}
+
+    def fit(self, posteriors: FloatArray, codes: IntArray, n_classes: int) -> Self:
+        """Fit the model, and rank references by models that have not seen them."""
+        self.model_ = clone(self.model, safe=False)
+        self.model_.fit(posteriors, codes, n_classes)
+        self._rank(posteriors, codes, n_classes)
+        return self
+
+    def _rank(self, posteriors: FloatArray, codes: IntArray, n_classes: int) -> None:
+        rng = np.random.default_rng(0)
+        fold, ranked = folds_of(codes, rng), at_most(MAX_RANKED, codes, rng)
+        self._codes = codes[ranked]
+        self._log_likelihood = np.empty((len(ranked), n_classes))
+        counts = np.bincount(codes, minlength=n_classes)
+        for f in np.unique(fold[ranked]):
+            here = np.flatnonzero(fold[ranked] == f)
+            # The only item of a class has to stand in for it even where it is judged itself.
+            others = np.flatnonzero((fold != f) | (counts[codes] == 1))
+            model = self._unfitted().fit(posteriors[others], codes[others], n_classes)
+            self._log_likelihood[here] = model.log_likelihood(posteriors[ranked[here]])
+
+    def _unfitted(self) -> Any:
+        """Return a model with the settings in use, not with a choice of each fold's own."""
+        return (
+            self.model_.chosen()
+            if hasattr(self.model_, "chosen")
+            else clone(self.model, safe=False)
+        )
+
+    def log_likelihood(self, posteriors: FloatArray) -> FloatArray:
+        """Return the matrix with the column of the unknown, ``(n, K + 1)``."""
+        known = self.model_.log_likelihood(posteriors)
+        column = background_log_likelihood(known, self._log_likelihood, self._codes)
+        return np.column_stack([known, column])
+
+    def shared_work(self, numbers: IntArray) -> IntArray:
+        """Return which replicates of the model share work."""
+        if hasattr(self.model_, "shared_work"):
+            return np.asarray(self.model_.shared_work(numbers))
+        return np.zeros_like(numbers)
+
+    def replicates(self, posteriors: FloatArray, numbers: IntArray, seed: int) -> FloatArray:
+        """Return the replicates of the model with the column of the unknown beside each."""
+        known = self.model_.replicates(posteriors, numbers, seed)
+        # How typical an item is does not depend on the replicate.
+        plain = self.model_.log_likelihood(posteriors)
+        tilt = background_tilt(plain, self._log_likelihood, self._codes)
+        even = np.log(np.exp(known).mean(axis=2, dtype=np.float64)) + tilt
+        return np.concatenate([known, even[:, :, None].astype(known.dtype)], axis=2)
+
+    def state(self) -> dict[str, AnyArray]:
+        """Return what the model has learned."""
+        state: dict[str, AnyArray] = self.model_.state()
+        return state
+
+    def restore(self, state: Mapping[str, AnyArray], n_classes: int) -> None:
+        """Become the model that was saved."""
+        self.model_ = clone(self.model, safe=False)
+        self.model_.restore(state, n_classes)
+        self._rank(*self.references_, n_classes)

@@ -1,0 +1,167 @@
+"""From scored items to results: a model makes the matrix, an inference consumes it.
+
+The only place where the two meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from truemix._replicate_budget import bags_at_once
+from truemix._seeds import layer_seed
+from truemix._typing import FloatArray, IntArray
+from truemix.exceptions import InputError
+from truemix.inference.protocol import MixtureResult, Replicates
+from truemix.models.protocol import is_uncertain
+
+
+def replicates_of(model: Any, inference: Any, scored: FloatArray) -> Replicates:
+    """Return the matrix that a fitted model makes of scored items, as an inference consumes it.
+
+    Parameters
+    ----------
+    model, inference
+        Fitted, and prepared.
+    scored : ndarray of shape (M, n, K)
+        Posteriors of the items by each of the models that score them.
+    """
+    if getattr(inference, "consumes", "log_likelihood") == "observations":
+        return _observations(model, inference, scored)
+    random = None
+    if is_spread(model, inference):
+
+        def random(layer: int, numbers: IntArray) -> FloatArray:
+            matrices: FloatArray = model.replicates(
+                scored[layer], numbers, layer_seed(inference.seed_, layer)
+            )
+            return matrices
+
+    return Replicates(
+        n_layers=len(scored),
+        n_items=scored.shape[1],
+        n_columns=_n_columns(model, scored),
+        plain=lambda layer: np.asarray(model.log_likelihood(scored[layer]), dtype=np.float64),
+        random=random,
+        shared_work=getattr(model, "shared_work", np.zeros_like),
+    )
+
+
+def _observations(model: Any, inference: Any, scored: FloatArray) -> Replicates:
+    if not hasattr(model, "observe"):
+        raise InputError(
+            f"{type(inference).__name__} needs observations, such as decisions, but the model "
+            f"{type(model).__name__} makes likelihoods only; use Confusion or Histogram, or "
+            "MaximumLikelihood or Posterior as the inference."
+        )
+    spread = is_spread(model, inference)
+
+    def random(layer: int, numbers: IntArray) -> FloatArray:
+        observed = model.observe(scored[layer])
+        return np.broadcast_to(observed, (len(numbers), *observed.shape))
+
+    return Replicates(
+        n_layers=len(scored),
+        n_items=scored.shape[1],
+        n_columns=model.counts_.shape[1],
+        plain=lambda layer: model.observe(scored[layer]),
+        random=random if spread else None,
+        counts=model.counts_,
+        counts_of=model.counts_of if spread else None,
+    )
+
+
+def _n_columns(model: Any, scored: FloatArray) -> int:
+    return scored.shape[2] + int(getattr(model, "has_unknown", False))
+
+
+def is_spread(model: Any, inference: Any) -> bool:
+    """Return whether draws are spread over random replicates of the references."""
+    return bool(getattr(inference, "replicated", False)) and is_uncertain(model)
+
+
+def infer(
+    model: Any, inference: Any, scored: FloatArray, bags: list[IntArray]
+) -> Iterator[MixtureResult]:
+    """Yield the mix of each bag of scored items."""
+    for replicates, own in replicates_in_parts(model, inference, scored, bags):
+        yield from getattr(inference, "infer_in_turn", inference.infer)(replicates, own)
+
+
+def replicates_in_parts(
+    model: Any, inference: Any, scored: FloatArray, bags: list[IntArray]
+) -> Iterator[tuple[Replicates, list[IntArray]]]:
+    """Yield matrices that are made once for many bags, and the rows of these bags there.
+
+    Where the references are uncertain there are many matrices, and bags are taken a few at a time.
+    """
+    if not is_spread(model, inference):
+        yield replicates_of(model, inference, scored), bags
+        return
+    for block in bags_at_once(bags, scored.shape[2]):
+        part, own = gathered(scored, block)
+        yield replicates_of(model, inference, part), own
+
+
+def mixes_of_many(
+    models: Sequence[Any], inferences: Sequence[Any], scored: FloatArray, bags: list[IntArray]
+) -> Iterator[tuple[list[int], Iterator[FloatArray]]]:
+    """Yield the mixes of bags under many models of one kind, fitted on the same references.
+
+    Each step yields the numbers of models whose matrices are made together, and then the mixes
+    ``(n_bags, columns)`` of each, in an order in which neighbours give similar answers.
+    """
+    shares = hasattr(type(models[0]), "matrices_of_many") and not any(
+        is_spread(model, inference) for model, inference in zip(models, inferences, strict=True)
+    )
+    if not shares:
+        for number, (model, inference) in enumerate(zip(models, inferences, strict=True)):
+            yield [number], iter([_mixes(inference, replicates_of(model, inference, scored), bags)])
+        return
+    n_layers, n_items, n_columns = scored.shape
+    posteriors = scored.reshape(-1, n_columns)
+    for numbers, matrices in type(models[0]).matrices_of_many(models, posteriors):
+        made = (
+            Replicates(n_layers, n_items, n_columns, matrix.reshape(scored.shape).__getitem__)
+            for matrix in matrices
+        )
+        yield numbers, _in_turn([inferences[number] for number in numbers], made, bags)
+
+
+def _in_turn(
+    inferences: list[Any], made: Iterator[Replicates], bags: list[IntArray]
+) -> Iterator[FloatArray]:
+    near = None
+    for inference, replicates in zip(inferences, made, strict=True):
+        near = _mixes(inference, replicates, bags, near)
+        yield near
+
+
+def _mixes(
+    inference: Any, replicates: Replicates, bags: list[IntArray], near: FloatArray | None = None
+) -> FloatArray:
+    if hasattr(inference, "mixes"):
+        mixes: FloatArray = inference.mixes(replicates, bags, near)
+        return mixes
+    return np.array([result.prevalence for result in inference.infer(replicates, bags)])
+
+
+def gathered(scored: FloatArray, bags: list[IntArray]) -> tuple[FloatArray, list[IntArray]]:
+    """Return the scores of the items in some bags, bag after bag, and the rows of each bag there.
+
+    Without a copy where these are all items in their order, as in most calls.
+
+    Examples
+    --------
+    >>> scored = np.array([[[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]]])
+    >>> part, rows = gathered(scored, [np.array([2]), np.array([1, 2])])
+    >>> part[0, :, 0], [each.tolist() for each in rows]
+    (array([0.4, 0.2, 0.4]), [[0], [1, 2]])
+    """
+    every = np.concatenate(bags)
+    ends = np.cumsum([len(rows) for rows in bags])
+    in_order = np.array_equal(every, np.arange(scored.shape[1]))
+    part = scored if in_order else scored[:, every]
+    return part, np.split(np.arange(len(every)), ends[:-1])
