@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from truemix._strict_json import read_json
-from truemix._typing import AnyArray, FloatArray
 from truemix.exceptions import InputError
+from truemix_experiments._typing import AnyArray, FloatArray
+from truemix_experiments.files import read_json
 
 if TYPE_CHECKING:
     import pyarrow as pa

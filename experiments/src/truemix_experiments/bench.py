@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from truemix._files import atomic_write
 from truemix.exceptions import InputError
 from truemix_experiments.datasets import CATALOGUE, SUITES, LeQua, available
+from truemix_experiments.files import atomic_write
 from truemix_experiments.methods import method_names
 from truemix_experiments.protocol import BenchSettings
 from truemix_experiments.results import RunKey, is_done

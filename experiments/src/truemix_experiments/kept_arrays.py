@@ -1,18 +1,17 @@
-"""Downloads on disk, each with the checksum that it is verified by when it is read."""
+"""Arrays that are kept between runs, each file with the checksum that it is verified by."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from truemix._files import atomic_write
-from truemix._typing import AnyArray
 from truemix.exceptions import InputError
-from truemix_experiments.datasets._arrays import read_npz
+from truemix_experiments._typing import AnyArray
+from truemix_experiments.files import atomic_write, read_npz
 
 
 def write(path: Path, arrays: Mapping[str, AnyArray]) -> None:
@@ -21,34 +20,34 @@ def write(path: Path, arrays: Mapping[str, AnyArray]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"Cannot make the cache folder {str(path.parent)!r} ({error.strerror}); give another."
+            f"Cannot make the folder {str(path.parent)!r} ({error.strerror}); give another."
         ) from None
     contents: dict[str, Any] = dict(arrays)
     with atomic_write(path) as file:
-        np.savez_compressed(file, **contents)
+        np.savez(file, **contents)
     with atomic_write(_checksum_file(path)) as file:
         # The format of the command sha256sum.
         file.write(f"{_sha256(path)}  {path.name}\n".encode())
 
 
-def read(path: Path) -> dict[str, AnyArray]:
+def read(path: Path, required: Sequence[str]) -> dict[str, AnyArray]:
     """Return the arrays of a file whose checksum is right."""
     checksum = _checksum_file(path)
-    remedy = "Delete it, and it will be downloaded again."
+    remedy = "Delete it, and it will be made again."
     try:
         expected = checksum.read_text().split()[0]
         found = _sha256(path)
     except (OSError, IndexError, UnicodeDecodeError):
         raise InputError(
-            f"The cached file {str(path)!r} has no readable checksum in {checksum.name!r} beside "
+            f"The file {str(path)!r} has no readable checksum in {checksum.name!r} beside "
             f"it. {remedy}"
         ) from None
     if found != expected:
         raise InputError(
-            f"The cached file {str(path)!r} is damaged: its SHA-256 is {found[:12]}…, but "
-            f"{expected[:12]}… was recorded when it was downloaded. {remedy}"
+            f"The file {str(path)!r} is damaged: its SHA-256 is {found[:12]}…, but "
+            f"{expected[:12]}… was recorded when it was written. {remedy}"
         )
-    return read_npz(path, ("X", "y", "classes"))
+    return read_npz(path, required)
 
 
 def _checksum_file(path: Path) -> Path:

@@ -18,10 +18,6 @@ from urllib.parse import quote
 
 import numpy as np
 
-from truemix._archive import UNREADABLE
-from truemix._escaping import visible
-from truemix._files import atomic_write
-from truemix._strict_json import read_json
 from truemix.exceptions import InputError
 from truemix_experiments._result_schema import (
     FORMAT,
@@ -33,6 +29,7 @@ from truemix_experiments._result_schema import (
     check_names,
     checked_table,
 )
+from truemix_experiments.files import atomic_write, read_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -246,7 +243,8 @@ def read_file(path: Path) -> tuple[dict[str, Any], pa.Table]:
         _key(about)
     except _NoResultError as error:
         raise InputError(str(error)) from None
-    except UNREADABLE as error:
+    # Parquet and JSON raise whatever their parts raise on bytes that are not what they should be.
+    except Exception as error:
         raise _damaged(path, error) from None
     return about, table.replace_schema_metadata(None)
 
@@ -282,7 +280,8 @@ def _about(path: Path, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
 
 
 def _damaged(path: Path, error: Exception) -> InputError:
-    reason = visible(str(error).partition("\n")[0])[:_LONGEST_REASON].rstrip(". ")
+    line = str(error).partition("\n")[0][:_LONGEST_REASON].rstrip(". ")
+    reason = "".join(letter if letter.isprintable() else "�" for letter in line)
     return InputError(
         f"{str(path)!r} cannot be read as a result ({reason or type(error).__name__}); delete the "
         "file and run 'truemix bench run' again."

@@ -16,7 +16,6 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
-from truemix._threads import n_cores
 from truemix.exceptions import InputError
 from truemix_experiments.running import Job, Report, run_dataset
 
@@ -43,19 +42,21 @@ def run_jobs(
     scheduler : str, optional
         Address of a Dask scheduler, such as ``tcp://host:8786``; its workers are used instead.
     """
+    from joblib import cpu_count
+
     if scheduler is not None:
         yield from _on_cluster(jobs, scheduler)
     elif n_jobs > 1 and len(jobs) > 1:
         yield from _in_processes(jobs, min(n_jobs, len(jobs)))
     else:
         for job in jobs:
-            yield run_dataset(replace(job, threads=n_cores()))
+            yield run_dataset(replace(job, threads=cpu_count()))
 
 
 def _in_processes(jobs: Sequence[Job], n_jobs: int) -> Iterator[Report]:
-    from joblib import Parallel, delayed
+    from joblib import Parallel, cpu_count, delayed
 
-    threads = max(1, n_cores() // n_jobs)
+    threads = max(1, cpu_count() // n_jobs)
     each = (
         delayed(_run_in_worker)(replace(job, threads=threads, alone=True), os.getpid())
         for job in jobs

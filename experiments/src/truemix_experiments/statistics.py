@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from truemix._typing import FloatArray
 from truemix.validation import check_choice
+from truemix_experiments._typing import FloatArray
 from truemix_experiments.published import counterpart, paper_datasets
 
 if TYPE_CHECKING:
@@ -172,8 +172,6 @@ def symbol_matrix(values: npt.ArrayLike) -> list[list[str]]:
     >>> symbol_matrix([[0.1 * n, 0.2 * n + 1] for n in range(1, 9)])
     [['=', '<'], ['>', '=']]
     """
-    from truemix.checks._multiple import holm
-
     array = np.asarray(values, dtype=np.float64)
     n_methods = array.shape[1]
     pairs = [(i, j) for i in range(n_methods) for j in range(i)]
@@ -185,6 +183,20 @@ def symbol_matrix(values: npt.ArrayLike) -> list[list[str]]:
         matrix[ahead][behind] = symbol
         matrix[behind][ahead] = WORSE[symbol]
     return matrix
+
+
+def holm(p_values: FloatArray) -> FloatArray:
+    """Return p-values corrected for their number by Holm's procedure.
+
+    Examples
+    --------
+    >>> holm(np.array([0.04, 0.01, 0.5]))
+    array([0.08, 0.03, 0.5 ])
+    """
+    ranks = p_values.argsort().argsort()
+    corrected = np.minimum((len(p_values) - ranks) * p_values, 1.0)
+    # None is smaller than that of a smaller p-value.
+    return np.array([corrected[ranks <= rank].max() for rank in ranks])
 
 
 def _is_ahead(a: FloatArray, b: FloatArray) -> bool:

@@ -197,5 +197,5 @@ def test_a_download_that_is_no_classification_problem_is_refused(
 def test_a_cache_that_cannot_be_written_is_named(tmp_path, monkeypatch):
     install(monkeypatch, lambda id: fetched())  # noqa: A006
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="Cannot make the cache folder"):
+    with pytest.raises(InputError, match="Cannot make the folder"):
         load_dataset("abalone", cache=tmp_path / "file" / "cache", download=True)

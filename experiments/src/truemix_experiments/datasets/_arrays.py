@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from truemix._archive import UNREADABLE
-from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
 from truemix.validation import check_labels, check_same_length
-
-
-def read_npz(path: Path, required: Sequence[str]) -> dict[str, AnyArray]:
-    """Return all arrays of a file that must hold at least those that are required."""
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except UNREADABLE as error:
-        raise InputError(
-            f"The file {str(path)!r} cannot be read as a NumPy archive ({error}); expected an "
-            f".npz file with {' and '.join(required)}, without Python objects. Save it again."
-        ) from None
-    missing = [name for name in required if name not in arrays]
-    if missing:
-        raise InputError(
-            f"The file {str(path)!r} has no array {missing[0]!r} (it has "
-            f"{', '.join(arrays) or 'none'}); expected {', '.join(required)}."
-        )
-    return arrays
+from truemix_experiments._typing import FloatArray, IntArray
 
 
 def check_numbers(values: Any, name: str) -> FloatArray:

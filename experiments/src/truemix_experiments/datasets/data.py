@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
+from truemix_experiments._typing import AnyArray, FloatArray, IntArray
 from truemix_experiments.datasets.catalogue import DatasetInfo
 
 

@@ -14,15 +14,16 @@ from pathlib import Path
 
 import numpy as np
 
-from truemix._typing import AnyArray, FloatArray
 from truemix.calibration import BiasCorrectedTemperatureScaling
 from truemix.exceptions import InputError
 from truemix.validation import check_posteriors
-from truemix_experiments.datasets._arrays import check_codes, check_numbers, read_npz
+from truemix_experiments._typing import AnyArray, FloatArray
+from truemix_experiments.datasets._arrays import check_codes, check_numbers
 from truemix_experiments.datasets._folders import first_file
 from truemix_experiments.datasets.catalogue import DatasetInfo, Images
 from truemix_experiments.datasets.data import Data, DatasetUnavailable, Pool
 from truemix_experiments.datasets.splitting import held_out
+from truemix_experiments.files import read_npz
 
 
 def file_names(info: DatasetInfo) -> tuple[str, ...]:

@@ -25,8 +25,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from truemix._typing import FloatArray
 from truemix.exceptions import InputError
+from truemix_experiments._typing import FloatArray
 from truemix_experiments.datasets._arrays import check_codes, check_numbers
 from truemix_experiments.datasets.catalogue import DatasetInfo, LeQua
 from truemix_experiments.datasets.data import Data, DatasetUnavailable, FixedBag, Pool

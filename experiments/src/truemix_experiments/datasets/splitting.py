@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
+from truemix_experiments._typing import AnyArray, FloatArray, IntArray
 from truemix_experiments.datasets.catalogue import DatasetInfo
 from truemix_experiments.datasets.data import Data, Pool
 

@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from truemix._typing import AnyArray, FloatArray
 from truemix.exceptions import InputError
 from truemix.validation import check_labels, check_same_length
-from truemix_experiments.datasets import _cache
-from truemix_experiments.datasets._arrays import check_codes, check_numbers, read_npz
+from truemix_experiments import kept_arrays
+from truemix_experiments._typing import AnyArray, FloatArray
+from truemix_experiments.datasets._arrays import check_codes, check_numbers
 from truemix_experiments.datasets._folders import default_cache, first_file
 from truemix_experiments.datasets.catalogue import DatasetInfo, Uci
 from truemix_experiments.datasets.data import Data, DatasetUnavailable
 from truemix_experiments.datasets.splitting import split_table
+from truemix_experiments.files import read_npz
 
 
 def find(info: DatasetInfo, folder: Path | None, cache: Path | None, download: bool) -> str:
@@ -49,8 +50,8 @@ def load(info: DatasetInfo, folder: Path | None, cache: Path | None, download: b
         path = _cached(info, cache)
         if not path.is_file():
             find(info, folder, cache, download)
-            _cache.write(path, download_set(info))
-        arrays = _cache.read(path)
+            kept_arrays.write(path, download_set(info))
+        arrays = kept_arrays.read(path, ("X", "y", "classes"))
     return split_table(info, *_table(arrays, str(path)))
 
 

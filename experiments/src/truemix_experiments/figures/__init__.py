@@ -7,9 +7,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from truemix._files import atomic_write
 from truemix.exceptions import InputError
 from truemix.validation import check_choice
+from truemix_experiments.files import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

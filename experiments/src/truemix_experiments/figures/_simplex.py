@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from truemix._typing import FloatArray
-from truemix.estimates.plots import GREY, HEIGHT
+from truemix_experiments._typing import FloatArray
+from truemix_experiments.figures._style import GREY
 
+HEIGHT = np.sqrt(3.0) / 2.0
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, HEIGHT]])
 _INVERSE = np.linalg.inv(np.column_stack([CORNERS, np.ones(3)]))
 

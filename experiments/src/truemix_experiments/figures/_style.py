@@ -8,10 +8,10 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from truemix.estimates.plots import GREY, PALE
 from truemix_experiments.published import BAYESIAN, OWN, shown_method
 
 METHODS = (*BAYESIAN, BAYESIAN[-1] + OWN)
+BLUE, ORANGE, GREY, PALE = "#0072b2", "#d55e00", "#777777", "#bbbbbb"
 # Colours that people with any colour vision can tell apart (Okabe and Ito); a sign each as well.
 LOOKS = {
     "Boots-CC": ("#999999", "v"),

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from truemix.estimates.plots import GREY, ShownFigure
 from truemix.exceptions import InputError
 from truemix_experiments.figures._style import (
+    GREY,
     METHODS,
     colour,
     in_order,
@@ -64,7 +64,7 @@ def draw(results: Results) -> Figure:
         )
     panels = [panel for panel in PANELS if panel in set(points["panel"])]
     methods = in_order(points["method"])
-    figure = ShownFigure(figsize=(1.0 + 4.0 * len(panels), 4.3), layout="constrained")
+    figure = Figure(figsize=(1.0 + 4.0 * len(panels), 4.3), layout="constrained")
     axes = figure.subplots(1, len(panels), sharey=True, sharex=True, squeeze=False)[0]
     handles: list[Any] = []
     for ax, panel in zip(axes, panels, strict=True):

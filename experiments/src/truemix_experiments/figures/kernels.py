@@ -8,10 +8,10 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from truemix._typing import FloatArray
 from truemix.densities import kde_log_likelihood
-from truemix.estimates.plots import BLUE, HEIGHT, ORANGE, ShownFigure
-from truemix_experiments.figures._simplex import CORNERS, frame, grid
+from truemix_experiments._typing import FloatArray
+from truemix_experiments.figures._simplex import CORNERS, HEIGHT, frame, grid
+from truemix_experiments.figures._style import BLUE, ORANGE
 
 # Near a corner, near an edge, and farther inside.
 CENTRES = np.array([[0.90, 0.06, 0.04], [0.04, 0.66, 0.30], [0.37, 0.13, 0.50]])
@@ -56,7 +56,7 @@ def mass_outside() -> FloatArray:
 
 def draw() -> Figure:
     """Draw both kernels around the same three mixes."""
-    figure = ShownFigure(figsize=(8.4, 4.6), layout="constrained")
+    figure = Figure(figsize=(8.4, 4.6), layout="constrained")
     axes = figure.subplots(1, 2)
     for ax, kernel in zip(axes, TITLES, strict=True):
         _panel(ax, kernel)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from truemix.estimates.plots import ShownFigure
 from truemix.exceptions import InputError
 from truemix_experiments.figures._style import METHODS, colour, in_order, legend_below, tidy
 from truemix_experiments.published import MODALITIES
@@ -69,7 +68,7 @@ def draw(results: Results) -> Figure:
     kinds = [m for m in MODALITIES if m in found] + [m for m in found if m not in MODALITIES]
     methods = in_order(ranks["method"])
     # The legend needs some width even below a single panel.
-    figure = ShownFigure(figsize=(max(1.2 + 3.0 * len(kinds), 7.2), 3.4), layout="constrained")
+    figure = Figure(figsize=(max(1.2 + 3.0 * len(kinds), 7.2), 3.4), layout="constrained")
     axes = figure.subplots(1, len(kinds), sharey=True, squeeze=False)[0]
     width = 0.84 / len(methods)
     handles: list[Any] = []

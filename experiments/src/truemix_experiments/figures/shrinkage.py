@@ -6,11 +6,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from truemix._typing import FloatArray
 from truemix.densities import kde_log_likelihood
-from truemix.estimates.plots import HEIGHT, ShownFigure
 from truemix.simplex import shrink
-from truemix_experiments.figures._simplex import CORNERS, frame, grid
+from truemix_experiments._typing import FloatArray
+from truemix_experiments.figures._simplex import CORNERS, HEIGHT, frame, grid
 
 SHRINKAGES = (0.0, 0.25, 0.5, 0.75, 0.9)
 BANDWIDTH = 0.75
@@ -38,7 +37,7 @@ def kernel_values(mixes: FloatArray, bandwidth: float, shrinkage: float) -> Floa
 def draw() -> Figure:
     """Draw two rows: on the simplex, and zoomed into the shrunk simplex; λ grows to the right."""
     n = len(SHRINKAGES)
-    figure = ShownFigure(figsize=(2.0 * n + 0.9, 4.3), layout="constrained")
+    figure = Figure(figsize=(2.0 * n + 0.9, 4.3), layout="constrained")
     axes = figure.subplots(2, n)
     for lam, above, below in zip(SHRINKAGES, axes[0], axes[1], strict=True):
         # Above, the effective bandwidth is that of the simplex itself.

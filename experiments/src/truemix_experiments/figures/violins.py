@@ -8,7 +8,6 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from truemix.estimates.plots import ShownFigure
 from truemix.exceptions import InputError
 from truemix_experiments.figures._style import METHODS, colour, in_order, tidy
 from truemix_experiments.published import shown_method
@@ -50,7 +49,7 @@ def draw(results: Results) -> Figure:
         )
     alphas = [alpha for alpha in PLACES if alpha in set(errors["alpha"])]
     methods = in_order(errors["method"])
-    figure = ShownFigure(figsize=(1.6 + 2.6 * len(alphas), 4.2), layout="constrained")
+    figure = Figure(figsize=(1.6 + 2.6 * len(alphas), 4.2), layout="constrained")
     axes = figure.subplots(1, len(alphas), sharey=True, squeeze=False)[0]
     for ax, alpha in zip(axes, alphas, strict=True):
         here = errors[errors["alpha"] == alpha]

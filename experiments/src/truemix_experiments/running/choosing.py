@@ -10,14 +10,13 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from truemix._files import atomic_write
-from truemix._strict_json import read_json
 from truemix.exceptions import InputError
 from truemix.quantifiers.sampling import BayesianMixin
 from truemix.quantifiers.scoring import GivenPosteriors
 from truemix.selection._search import _judge as judge_settings
 from truemix.selection._validation import Scored, Validation
 from truemix.selection.temperature import _judge as judge_temperature
+from truemix_experiments.files import atomic_write, read_json
 from truemix_experiments.methods import (
     METHODS,
     Method,

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from truemix._threads import most_threads, n_threads
+from truemix import limit_threads
 from truemix_experiments.protocol import BenchSettings
 
 PACKAGES = ("truemix", "numpy", "scipy", "scikit-learn", "numba")
@@ -72,20 +72,20 @@ def steadily(job: Job) -> Iterator[None]:
         # Jobs may share the process: what one restored, another would miss.
         warnings.filterwarnings("ignore", category=ConvergenceWarning)
         threadpool_limits(1)
-        with most_threads(job.threads):
+        with limit_threads(job.threads):
             yield
         return
-    with most_threads(job.threads), warnings.catch_warnings(), threadpool_limits(1):
+    with limit_threads(job.threads), warnings.catch_warnings(), threadpool_limits(1):
         warnings.filterwarnings("ignore", category=ConvergenceWarning)
         yield
 
 
-def provenance() -> dict[str, Any]:
+def provenance(threads: int) -> dict[str, Any]:
     """Return what made a result: versions, machine and cores.
 
     Examples
     --------
-    >>> sorted(provenance())
+    >>> sorted(provenance(threads=1))
     ['machine', 'threads', 'versions']
     """
     from importlib.metadata import version
@@ -94,5 +94,5 @@ def provenance() -> dict[str, Any]:
     return {
         "versions": {"python": platform.python_version(), **versions},
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "threads": n_threads(),
+        "threads": threads,
     }

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from truemix import metrics
-from truemix._threads import row_blocks
-from truemix._typing import FloatArray, IntArray
 from truemix.estimates.intervals import interval_of
+from truemix_experiments._typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,8 +31,8 @@ def inferences(
     if isinstance(quantifier, BayesianMixin):
         yield from quantifier._infer_blocks(versions, bags, seed)
         return
-    for block in row_blocks(len(bags), BLOCK):
-        yield from quantifier._infer_bags(versions, bags[block], seed)
+    for start in range(0, len(bags), BLOCK):
+        yield from quantifier._infer_bags(versions, bags[start : start + BLOCK], seed)
 
 
 def separately(
@@ -42,9 +41,9 @@ def separately(
     """Yield the same for bags without common items, whose evidence is too large to hold at once."""
     from truemix.quantifiers.base import gathered
 
-    for block in row_blocks(len(bags), BLOCK):
+    for start in range(0, len(bags), BLOCK):
         # Only these items: the evidence of the whole pool would be made anew for every block.
-        part, own = gathered(scored, bags[block])
+        part, own = gathered(scored, bags[start : start + BLOCK])
         yield from quantifier._infer_scored(part, own, quantifier._seed())
 
 

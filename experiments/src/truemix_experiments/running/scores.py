@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from truemix._archive import ArchiveKind, damaged, read_archive, write_archive
-from truemix._typing import FloatArray, IntArray
 from truemix.exceptions import InputError
+from truemix_experiments import kept_arrays
+from truemix_experiments._typing import FloatArray, IntArray
 from truemix_experiments.methods import Setting
 from truemix_experiments.protocol import BenchSettings
 from truemix_experiments.running.stages import Bags, Stage
 
-KIND = ArchiveKind("set of scores", "truemix bench run")
 ARRAYS = ("references", "pool", "folds", "sizes", "truth")
+NUMBERS = ("unconverged", "seconds")
 
 
 @dataclass(frozen=True)
@@ -184,16 +184,12 @@ def _given(stage: Stage) -> Scores:
 
 
 def _save(path: Path, scores: Scores) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    header = {"unconverged": scores.unconverged, "seconds": scores.seconds}
-    write_archive(path, KIND, header, {name: getattr(scores, name) for name in ARRAYS})
+    numbers = {name: np.array(getattr(scores, name)) for name in NUMBERS}
+    kept_arrays.write(path, {**{name: getattr(scores, name) for name in ARRAYS}, **numbers})
 
 
 def _load(path: Path) -> Scores:
     """Return what a file holds that is whole."""
-    header, arrays = read_archive(path, KIND)
-    try:
-        found: dict[str, Any] = {name: arrays[name] for name in ARRAYS}
-        return Scores(**found, unconverged=header["unconverged"], seconds=header["seconds"])
-    except LookupError as error:
-        raise damaged(path, KIND, error) from None
+    found = kept_arrays.read(path, (*ARRAYS, *NUMBERS))
+    contents: dict[str, Any] = {name: found[name] for name in ARRAYS}
+    return Scores(**contents, **{name: found[name].item() for name in NUMBERS})

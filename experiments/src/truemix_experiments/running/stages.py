@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from truemix._typing import FloatArray, IntArray
 from truemix.protocols import DirichletBags
+from truemix_experiments._typing import FloatArray, IntArray
 from truemix_experiments.datasets import Data, FixedBag, Pool
 from truemix_experiments.protocol import BenchSettings
 

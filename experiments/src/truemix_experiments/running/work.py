@@ -8,12 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from truemix._typing import FloatArray
 from truemix.exceptions import InputError
 from truemix.quantifiers import Quantifier
 from truemix.quantifiers.base import Inference
 from truemix.quantifiers.sampling import BayesianMixin
 from truemix.quantifiers.scoring import GivenPosteriors
+from truemix_experiments._typing import FloatArray
 from truemix_experiments.datasets import Data, load_dataset
 from truemix_experiments.methods import METHODS, Method, quantifier_of
 from truemix_experiments.protocol import prior_of
@@ -241,7 +241,7 @@ class _Work:
             "seed": self._settings.seed,
             "fingerprint": self._fingerprint,
             "protocol": self._settings.plain(),
-            **provenance(),
+            **provenance(self._job.threads),
             "n_classes": stage.n_classes,
             "train_prevalence": stage.train_prevalence,
             "classifiers_not_converged": scores.unconverged,

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from truemix._files import atomic_write
 from truemix.exceptions import InputError
 from truemix.validation import check_choice
+from truemix_experiments.files import atomic_write
 from truemix_experiments.tables.comma_separated import to_csv
 from truemix_experiments.tables.comparison import comparison
 from truemix_experiments.tables.coverage import amplitude, coverage
