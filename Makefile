@@ -36,7 +36,7 @@ runtime-only: .venv-runtime/.done
 # Thousands of hostile numbers, tables and damaged files; `make test` makes a part of these attempts.
 .PHONY: fuzz
 fuzz: .venv/.dev
-	PYTHONPATH=tests $(PY) -m hostile $(FUZZ)
+	PYTHONPATH=tests:experiments/tests $(PY) -m hostile $(FUZZ)
 
 bench: .venv/.dev
 	$(PY) benchmarks/densities.py
@@ -60,8 +60,8 @@ clean:
 	$(PY) $(PIP) --editable .
 	touch $@
 
-.venv/.dev: pyproject.toml constraints.txt | .venv/bin/python
-	$(PY) $(PIP) --editable ".[dev]"
+.venv/.dev: pyproject.toml experiments/pyproject.toml constraints.txt | .venv/bin/python
+	$(PY) $(PIP) --editable ".[dev]" --editable experiments
 	touch $@ .venv/.run
 
 .venv-runtime/.done: pyproject.toml constraints.txt

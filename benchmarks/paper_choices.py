@@ -16,14 +16,14 @@ from pathlib import Path
 
 import numpy as np
 
-from truemix.experiments.bench import use_folder
-from truemix.experiments.datasets import load_dataset
-from truemix.experiments.datasets.splitting import held_out, split_table
-from truemix.experiments.methods import method_names
-from truemix.experiments.protocol import BenchSettings
-from truemix.experiments.published import published_values, shown_method
-from truemix.experiments.results import read_results
-from truemix.experiments.running import Job, run_loaded
+from truemix_experiments.bench import use_folder
+from truemix_experiments.datasets import load_dataset
+from truemix_experiments.datasets.splitting import held_out, split_table
+from truemix_experiments.methods import method_names
+from truemix_experiments.protocol import BenchSettings
+from truemix_experiments.published import published_values, shown_method
+from truemix_experiments.results import read_results
+from truemix_experiments.running import Job, run_loaded
 
 
 def split_anew(data, number, test_rows):

@@ -16,10 +16,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from truemix import metrics
-from truemix.experiments.datasets import load_dataset
-from truemix.experiments.protocol import BenchSettings
 from truemix.inference import maximize_mixture
 from truemix.protocols import DirichletBags
+from truemix_experiments.datasets import load_dataset
+from truemix_experiments.protocol import BenchSettings
 
 
 def mean_error(P, prevalence, bags):

@@ -18,10 +18,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 
 from peer import Given, quapy
-from truemix.experiments.datasets import load_dataset
-from truemix.experiments.methods import METHODS
-from truemix.experiments.results import read_results
 from truemix.protocols import DirichletBags
+from truemix_experiments.datasets import load_dataset
+from truemix_experiments.methods import METHODS
+from truemix_experiments.results import read_results
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -17,10 +17,10 @@ from sklearn.model_selection import cross_val_predict
 from peer import Given, quapy
 from truemix import KDEy, metrics
 from truemix.densities import kde_log_likelihood
-from truemix.experiments.datasets import load_dataset
-from truemix.experiments.protocol import BenchSettings
-from truemix.experiments.results import read_results
 from truemix.protocols import DirichletBags
+from truemix_experiments.datasets import load_dataset
+from truemix_experiments.protocol import BenchSettings
+from truemix_experiments.results import read_results
 
 METHOD = "KDEy(Ait-lambda)"
 FAILED = 1e-3

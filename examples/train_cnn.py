@@ -2,7 +2,9 @@
 
 The network learns from 70 % of the training images and is watched on the other 30 %, the hold-out;
 the weights of its best epoch are kept. Its logits on the hold-out and on the test images go into a
-file that `truemix bench --data` reads. This needs PyTorch: pip install 'truemix[images]'.
+file that `truemix bench --data` reads.
+
+This needs PyTorch: pip install 'truemix-experiments[images]'.
 """
 
 import argparse
@@ -88,7 +90,7 @@ def train(network, images, labels, holdout, holdout_labels, epochs, batch_size=1
 
 
 def save(path, logits_holdout, y_holdout, logits_test, y_test):
-    """Write the file that truemix.experiments.datasets reads."""
+    """Write the file that truemix_experiments.datasets reads."""
     path.parent.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(
         path,
@@ -114,7 +116,7 @@ def main():
         import torch
         import torchvision  # noqa: F401
     except ImportError:
-        parser.error("this needs PyTorch; run: pip install 'truemix[images]'")
+        parser.error("this needs PyTorch; run: pip install 'truemix-experiments[images]'")
 
     torch.manual_seed(given.seed)
     (images, labels), (test, test_labels) = read_images(given.name, given.images)

@@ -35,9 +35,10 @@ def contracted():
 def importers():
     """Return for each library the modules whose sources import it."""
     found = {}
-    source = ROOT / "src" / "truemix"
-    for path in source.rglob("*.py"):
-        module = ".".join(path.relative_to(source).with_suffix("").parts)
+    for path in [*ROOT.glob("src/**/*.py"), *ROOT.glob("experiments/src/**/*.py")]:
+        parts = path.with_suffix("").parts
+        module = ".".join(parts[parts.index("src", len(ROOT.parts)) + 1 :])
+        module = module.removeprefix("truemix.")
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and not node.level:

@@ -40,6 +40,7 @@ HOMES = {
     "truemix.estimates": ("Estimate", "EstimateSet"),
     "truemix.exceptions": ("InputError", "InputNote"),
     "truemix.persistence": ("load", "save"),
+    "truemix._threads": ("limit_threads",),
 }  # fmt: skip
 BLOCKS = {
     "simplex": (

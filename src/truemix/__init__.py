@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         selection,
         simplex,
     )
+    from truemix._threads import limit_threads
     from truemix.estimates import Estimate, EstimateSet
     from truemix.exceptions import InputError, InputNote
     from truemix.persistence import load, save
@@ -64,6 +65,7 @@ __all__ = [
     "checks",
     "densities",
     "inference",
+    "limit_threads",
     "load",
     "metrics",
     "models",
@@ -79,6 +81,7 @@ _HOME = {
     "EstimateSet": "truemix.estimates",
     "InputError": "truemix.exceptions",
     "InputNote": "truemix.exceptions",
+    "limit_threads": "truemix._threads",
     "load": "truemix.persistence",
     "save": "truemix.persistence",
 }

@@ -7,6 +7,7 @@ fork, and a library cannot know where it is called from.
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from typing import Any
+
+from truemix.exceptions import InputError
 
 _MOST: ContextVar[int | None] = ContextVar("most threads", default=None)
 
@@ -32,16 +35,28 @@ def n_cores() -> int:
 
 
 @contextmanager
-def most_threads(most: int) -> Iterator[None]:
-    """Use fewer cores than there are: several processes share them.
+def limit_threads(most: int) -> Iterator[None]:
+    """Let truemix use fewer cores than there are: several processes or threads share them.
+
+    The limit holds for what is called from the same thread while the block runs; results do not
+    depend on it.
+
+    Parameters
+    ----------
+    most : int
+        How many threads may run at the same time.
 
     Examples
     --------
-    >>> with most_threads(1):
+    >>> with limit_threads(1):
     ...     n_threads()
     1
     """
-    token = _MOST.set(most)
+    if not isinstance(most, numbers.Integral) or isinstance(most, bool) or most < 1:
+        raise InputError(
+            f"The 'most' parameter must be a whole number of at least 1. Got {most!r:.80} instead."
+        )
+    token = _MOST.set(int(most))
     try:
         yield
     finally:

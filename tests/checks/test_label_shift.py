@@ -11,8 +11,17 @@ from sklearn.linear_model import LogisticRegression
 
 import truemix
 from support import Given, posteriors
-from truemix import ACC, EMQ, PCC, BayesianKDEy, Bootstrap, InputError, KDEy, NotFittedError
-from truemix._threads import most_threads
+from truemix import (
+    ACC,
+    EMQ,
+    PCC,
+    BayesianKDEy,
+    Bootstrap,
+    InputError,
+    KDEy,
+    NotFittedError,
+    limit_threads,
+)
 from truemix.checks import ShiftCheck, _monte_carlo, _targets, label_shift, label_shift_by
 
 
@@ -320,7 +329,7 @@ def test_the_answer_does_not_depend_on_the_number_of_threads():
     quantifier, (target, _) = fitted(1000), posteriors(400, 3, 1)
     groups = np.arange(400) % 4
     many = label_shift_by(quantifier, target, groups, random_state=0)
-    with most_threads(1):
+    with limit_threads(1):
         one = label_shift_by(quantifier, target, groups, random_state=0)
     for group, check in many.items():
         assert check.summary() == one[group].summary()

@@ -100,7 +100,7 @@ def test_a_full_disk_is_an_error_in_the_process_too(files, unbuffered):
         "json": ("estimate", *files, *QUIET, "--format", "json"),
         "table": ("estimate", *files, *QUIET),
         "help": ("--help",),
-        "help of a command": ("bench", "run", "--help"),
+        "help of a command": ("estimate", "--help"),
         "version": ("--version",),
     }
     environment = {"PYTHONUNBUFFERED": unbuffered}
@@ -148,7 +148,7 @@ def test_a_run_does_not_need_stderr(files, tmp_path):
     children = [start(*command, stderr=None, closed=2)]
     bad = ("estimate", files[0], "missing.csv", *PCC)
     children.append(start(*bad, stderr=None, closed=2))
-    children.append(start("bench", "list", "nothing", stderr=None, closed=2))
+    children.append(start("demo", files[0], stderr=None, closed=2))
     children.append(start("estimate", "--nonsense", stderr=None, closed=2))
     if FULL.exists():
         with FULL.open("wb") as full:
@@ -305,7 +305,6 @@ def test_messages_cannot_steer_a_terminal(tmp_path, capsys):
         (HOSTILE,),
         ("estimate", *files, *PCC, "--out", tmp_path / f"{HOSTILE}.json"),
         ("demo", tmp_path / HOSTILE),
-        ("bench", HOSTILE),
     ):
         done = run(capsys, *arguments)
         assert "Traceback" not in done.err

@@ -14,22 +14,14 @@ from itertools import islice
 
 from hostile.attempts import ANSWERED, REFUSED, Attempt, Outcome, outcomes
 
-# Modules with a function ``attempts(seed) -> Iterator[Attempt]``.
-KINDS = (
-    "loops",
-    "numbers",
-    "arrow_types",
-    "labels",
-    "input_files",
-    "streams",
-    "saved_files",
-    "bench_files",
-)
+OWN = ("loops", "numbers", "arrow_types", "labels", "input_files", "streams", "saved_files")
+# Modules with a function ``attempts(seed) -> Iterator[Attempt]``; one is in experiments/tests.
+KINDS = {**{name: f"hostile.{name}" for name in OWN}, "bench_files": "bench_files"}
 
 
 def listed(kind: str, seed: int, every: int) -> Iterator[Attempt]:
     """List each ``every``-th attempt of a kind."""
-    module = importlib.import_module(f"hostile.{kind}")
+    module = importlib.import_module(KINDS[kind])
     return islice(module.attempts(seed), seed % every, None, every)
 
 

@@ -22,10 +22,10 @@ from truemix.cli._streams import (
     tell,
 )
 from truemix.cli.adapt import adapt
-from truemix.cli.bench import app as bench
 from truemix.cli.check import check
 from truemix.cli.demo import demo
 from truemix.cli.estimate import estimate
+from truemix.cli.plugins import find_command, installed_commands
 from truemix.cli.tune import tune
 from truemix.exceptions import InputError
 
@@ -37,7 +37,15 @@ _UsageError: Any = typer.BadParameter.__base__
 
 
 class _Commands(TyperGroup):
-    """Commands whose errors are one sentence on stderr."""
+    """Our commands and those of other distributions; errors are one sentence on stderr."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        own: list[str] = super().list_commands(ctx)
+        return [*own, *(name for name in installed_commands() if name not in own)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        # Others are looked for, and loaded, only if it is none of ours.
+        return super().get_command(ctx, cmd_name) or find_command(cmd_name)
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         # Help and the version are shown here.
@@ -122,7 +130,6 @@ def truemix(
 
 for command in (estimate, check, tune, adapt):
     app.command(epilog=FILES_HELP)(command)
-app.add_typer(bench, name="bench")
 app.command()(demo)
 
 

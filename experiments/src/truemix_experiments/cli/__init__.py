@@ -1,0 +1,1 @@
+"""``truemix bench``, which ``truemix`` finds by an entry point."""

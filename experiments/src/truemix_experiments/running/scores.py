@@ -1,0 +1,195 @@
+"""Posteriors of all items under each setting of the classifier, kept in files.
+
+References are scored out of fold, the pool by the model refitted on all of them, as in the paper,
+and for the judgement also by the models of the folds (cross-fitting). Training is what costs, so
+that a run that goes on after an interruption should find what is known.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from truemix.exceptions import InputError
+from truemix_experiments import kept_arrays
+from truemix_experiments._typing import FloatArray, IntArray
+from truemix_experiments.methods import Setting
+from truemix_experiments.protocol import BenchSettings
+from truemix_experiments.running.stages import Bags, Stage
+
+ARRAYS = ("references", "pool", "folds", "sizes", "truth")
+NUMBERS = ("unconverged", "seconds")
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What one setting of the classifier says about the items of a stage.
+
+    Attributes
+    ----------
+    references : ndarray of shape (m, K)
+    pool : ndarray of shape (1, n, K)
+    folds : ndarray of shape (models, n, K)
+        The pool under each model of the folds; no models while settings are chosen.
+    sizes, truth : ndarrays
+        Items and mix of each published bag; empty without them.
+    unconverged : int
+        Models that had not converged at the last step.
+    seconds : float
+        Time it took.
+    """
+
+    references: FloatArray
+    pool: FloatArray
+    folds: FloatArray
+    sizes: IntArray
+    truth: FloatArray
+    unconverged: int = 0
+    seconds: float = 0.0
+
+    def published_bags(self) -> Bags:
+        """Return the published bags as rows of the pool."""
+        ends = np.cumsum(self.sizes)
+        return Bags(np.split(np.arange(ends[-1]), ends[:-1]), self.truth)
+
+
+class ScoreFiles:
+    """The scores of a stage: from files, or made and then kept there."""
+
+    def __init__(self, stage: Stage, folder: Path, settings: BenchSettings) -> None:
+        self.stage = stage
+        self.settings = settings
+        self._folder = folder
+        self._given: Scores | None = None
+        # Files that were there, but could not be used.
+        self.damaged: list[Path] = []
+
+    def candidates(self) -> list[Setting]:
+        """Return the settings of the classifier to choose from; one without any for posteriors."""
+        return [{}] if self.stage.given else self.settings.classifiers()
+
+    def read(self, setting: Setting) -> Scores:
+        """Return the scores under a setting."""
+        if self.stage.given:
+            self._given = self._given or _given(self.stage)
+            return self._given
+        path = self._path(setting)
+        if path.exists():
+            try:
+                return _load(path)
+            except InputError:
+                self.damaged.append(path)
+        found: Scores | None = None
+        # Published bags take long to read: once for all settings that will be needed.
+        together = self.stage.fixed is not None and self.stage.name == "choose"
+        missing = [setting]
+        if together:
+            missing = [s for s in self.candidates() if not self._path(s).exists() or s == setting]
+        for each, scores in zip(missing, train(self.stage, missing, self.settings), strict=True):
+            _save(self._path(each), scores)
+            found = scores if each == setting else found
+        if found is None:
+            raise LookupError(setting)
+        return found
+
+    def _path(self, setting: Setting) -> Path:
+        weight = setting["class_weight"] or "unweighted"
+        return self._folder / f"{self.stage.name}-C{setting['C']:g}-{weight}.npz"
+
+
+def train(stage: Stage, settings: Sequence[Setting], rules: BenchSettings) -> Iterator[Scores]:
+    """Train classifiers on the references and score everything, for one setting after the other."""
+    trained = [_Trained(stage, setting, rules) for setting in settings]
+    sizes, truth = [], []
+    for X, mix in stage.blocks():
+        for each in trained:
+            each.score(X)
+        if mix is not None:
+            sizes.append(X.shape[0])
+            truth.append(mix)
+    for each in trained:
+        yield each.scores(np.array(sizes, dtype=np.intp), np.array(truth))
+
+
+class _Trained:
+    """The models of one setting, and what they say about the pool so far."""
+
+    def __init__(self, stage: Stage, setting: Setting, rules: BenchSettings) -> None:
+        from truemix.quantifiers.content_order import feature_order
+        from truemix.quantifiers.scoring import _folds, _scores
+
+        self._stage, self._setting, self._rules = stage, setting, rules
+        self._unconverged = 0
+        start = time.perf_counter()
+        X, y = stage.references.X, stage.references.y
+        self._references = np.empty((len(y), stage.n_classes))
+        models = []
+        for train_rows, test_rows in _folds(rules.cv, X, y, stage.classes):
+            model = self._fit(X[train_rows], y[train_rows])
+            held_out = X[test_rows]
+            self._references[test_rows] = _scores(model, held_out, stage.classes, hard=False)
+            models.append(model)
+        order = feature_order(X, y)
+        # The first scores the pool as the paper does, the others only for the judgement.
+        self._models = [self._fit(X[order], y[order]), *(models if stage.name == "judge" else ())]
+        self._pool: list[list[FloatArray]] = [[] for _ in self._models]
+        self._seconds = time.perf_counter() - start
+
+    def _fit(self, X: Any, y: IntArray) -> Any:
+        from sklearn.linear_model import LogisticRegression
+
+        rules = self._rules
+        model = LogisticRegression(**self._setting, max_iter=rules.max_iter, tol=rules.tol)
+        model.fit(X, y)
+        self._unconverged += int(max(model.n_iter_) >= rules.max_iter)
+        return model
+
+    def score(self, X: Any) -> None:
+        """Score more items of the pool."""
+        from truemix.quantifiers.scoring import _scores
+
+        start = time.perf_counter()
+        for model, parts in zip(self._models, self._pool, strict=True):
+            parts.append(_scores(model, X, self._stage.classes, hard=False))
+        self._seconds += time.perf_counter() - start
+
+    def scores(self, sizes: IntArray, truth: FloatArray) -> Scores:
+        """Return everything, and forget it."""
+        pool = np.stack([np.concatenate(parts) for parts in self._pool])
+        self._pool.clear()
+        return Scores(
+            references=self._references,
+            pool=pool[:1],
+            folds=pool[1:],
+            sizes=sizes,
+            truth=truth,
+            unconverged=self._unconverged,
+            seconds=self._seconds,
+        )
+
+
+def _given(stage: Stage) -> Scores:
+    """Return posteriors that are the data."""
+    from truemix.quantifiers.scoring import GivenPosteriors
+
+    checked = GivenPosteriors(stage.classes)
+    pool = np.concatenate([checked(X) for X, _ in stage.blocks()], axis=1)
+    none = np.empty((0, *pool.shape[1:]))
+    return Scores(checked(stage.references.X)[0], pool, none, np.empty(0, np.intp), np.empty(0))
+
+
+def _save(path: Path, scores: Scores) -> None:
+    numbers = {name: np.array(getattr(scores, name)) for name in NUMBERS}
+    kept_arrays.write(path, {**{name: getattr(scores, name) for name in ARRAYS}, **numbers})
+
+
+def _load(path: Path) -> Scores:
+    """Return what a file holds that is whole."""
+    found = kept_arrays.read(path, (*ARRAYS, *NUMBERS))
+    contents: dict[str, Any] = {name: found[name] for name in ARRAYS}
+    return Scores(**contents, **{name: found[name].item() for name in NUMBERS})
