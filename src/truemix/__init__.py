@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from truemix._threads import limit_threads
     from truemix.estimates import Estimate, EstimateSet
+    from truemix.evaluation import evaluate
     from truemix.exceptions import InputError, InputNote
     from truemix.persistence import load, save
     from truemix.quantifiers import (
@@ -64,6 +65,7 @@ __all__ = [
     "calibration",
     "checks",
     "densities",
+    "evaluate",
     "inference",
     "limit_threads",
     "load",
@@ -82,6 +84,7 @@ _HOME = {
     "InputError": "truemix.exceptions",
     "InputNote": "truemix.exceptions",
     "limit_threads": "truemix._threads",
+    "evaluate": "truemix.evaluation",
     "load": "truemix.persistence",
     "save": "truemix.persistence",
 }

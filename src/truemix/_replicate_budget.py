@@ -11,7 +11,8 @@ from truemix._typing import IntArray
 MAX_REPLICATES = 100
 MIN_REPLICATES = 40
 # Replicates held at once, in single precision: likelihood ratios are exact to 1e-5 even where a
-# class is a million times less likely. Beyond that they are made a few at a time, in so many passes.
+# class is a million times less likely. Beyond that they are made a few at a time, in so many
+# passes.
 HELD_BYTES = 270_000_000
 ITEM_BYTES = 4
 MAX_PASSES = 6

@@ -11,6 +11,7 @@ from truemix.quantifiers.emq import EMQ
 from truemix.quantifiers.kdey import KDEy
 from truemix.quantifiers.mixture import MixtureQuantifier
 from truemix.quantifiers.pq import PQ
+from truemix.quantifiers.scoring import CrossFit, cross_fit
 
 __all__ = [
     "ACC",
@@ -23,9 +24,11 @@ __all__ = [
     "BayesianEMQ",
     "BayesianKDEy",
     "Bootstrap",
+    "CrossFit",
     "KDEy",
     "MixtureQuantifier",
     "NotFittedError",
     "Parts",
     "Quantifier",
+    "cross_fit",
 ]

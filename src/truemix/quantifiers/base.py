@@ -30,15 +30,9 @@ from truemix.exceptions import InputError
 from truemix.inference.batched import check_bags
 from truemix.inference.protocol import MixtureResult
 from truemix.quantifiers.content_order import reference_order
-from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring
+from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring, read_labels
 from truemix.quantifiers.wiring import infer
-from truemix.tables import column_names, groups_of, labels_of
-from truemix.validation import (
-    check_classes,
-    check_one_class_is_not_enough,
-    check_same_length,
-    encode_labels,
-)
+from truemix.tables import column_names, groups_of
 
 # Settings that replicates of the references do not depend on.
 NOT_IN_REPLICATES = frozenset(
@@ -430,16 +424,6 @@ def of_classes(mixes: FloatArray, train_prevalence: FloatArray) -> FloatArray:
     if mixes.shape[-1] == len(train_prevalence):
         return mixes
     return split_mix(mixes, train_prevalence)[0]
-
-
-def read_labels(X: Any, y: Any, classes: Any = None) -> tuple[IntArray, AnyArray]:
-    """Return the class number of each row of X, and the classes in their order."""
-    labels = labels_of(y)
-    order = np.unique(labels) if classes is None else check_classes(classes)
-    check_one_class_is_not_enough(order)
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    check_same_length(n_rows, labels)
-    return encode_labels(labels, order), order
 
 
 def _check_shares(model: Any, shares: FloatArray) -> None:

@@ -22,8 +22,17 @@ from sklearn.utils import _safe_indexing
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
 from truemix.quantifiers.content_order import feature_order
-from truemix.tables import features_of, posteriors_of
-from truemix.validation import check_cv, check_labels, parameter_error, shown_list
+from truemix.tables import features_of, labels_of, posteriors_of
+from truemix.validation import (
+    check_classes,
+    check_cv,
+    check_labels,
+    check_one_class_is_not_enough,
+    check_same_length,
+    encode_labels,
+    parameter_error,
+    shown_list,
+)
 
 
 class Scorer(Protocol):
@@ -102,18 +111,109 @@ class Scoring:
     def _train(
         self, features: Any, codes: IntArray, classes: AnyArray
     ) -> tuple[FloatArray, ClassifierScorer]:
+        posteriors, models = self.train_folds(features, codes, classes)
+        if not self.crossfit:
+            models = [self.refit(features, codes, classes)]
+        return posteriors, ClassifierScorer(tuple(models), classes, self.hard)
+
+    def train_folds(
+        self, features: Any, codes: IntArray, classes: AnyArray
+    ) -> tuple[FloatArray, list[Any]]:
+        """Return out-of-fold posteriors of the references, and the model of each fold."""
         labels, models = classes[codes], []
         posteriors = np.empty((len(codes), len(classes)))
         for train, test in _folds(self.cv, features, codes, classes):
             model = clone(self.classifier).fit(_safe_indexing(features, train), labels[train])
             held_out = _safe_indexing(features, test)
             posteriors[test] = _scores(model, held_out, classes, hard=self.hard)
-            if self.crossfit:
-                models.append(model)
-        if not self.crossfit:
-            order = feature_order(features, codes)
-            models = [clone(self.classifier).fit(_safe_indexing(features, order), labels[order])]
-        return posteriors, ClassifierScorer(tuple(models), classes, self.hard)
+            models.append(model)
+        return posteriors, models
+
+    def refit(self, features: Any, codes: IntArray, classes: AnyArray) -> Any:
+        """Return the classifier trained on all references."""
+        order = feature_order(features, codes)
+        return clone(self.classifier).fit(_safe_indexing(features, order), classes[codes[order]])
+
+
+@dataclass(frozen=True)
+class CrossFit:
+    """A classifier trained as quantifiers train theirs.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (K,)
+    posteriors : ndarray of shape (m, K)
+        Out-of-fold posteriors of the items.
+    fold_models : tuple
+        The model of each fold; one for each test fold.
+    refitted : classifier
+        The model trained on all items.
+    """
+
+    classes: AnyArray
+    posteriors: FloatArray
+    fold_models: tuple[Any, ...]
+    refitted: Any
+
+    def score(self, X: Any, *, crossfit: bool = False) -> FloatArray:
+        """Return posteriors of other items, ``(M, n, K)``.
+
+        Parameters
+        ----------
+        X : array-like or data frame
+            Features.
+        crossfit : bool
+            By each of the fold models, instead of the one that was trained on everything.
+        """
+        models = self.fold_models if crossfit else (self.refitted,)
+        return ClassifierScorer(models, self.classes, hard=False)(X)
+
+
+def cross_fit(classifier: Any, X: Any, y: Any, *, cv: Any = 5, classes: Any = None) -> CrossFit:
+    """Train a classifier once, for many quantifiers that take posteriors.
+
+    ``KDEy().fit(trained.posteriors, y)`` and then ``quantify(trained.score(X, crossfit=True))`` is
+    what ``KDEy(classifier=classifier)`` does by itself.
+
+    Parameters
+    ----------
+    classifier : scikit-learn classifier
+        With ``predict_proba``; it is cloned.
+    X, y, classes
+        Labelled items, as for ``fit`` of a quantifier.
+    cv : int or scikit-learn splitter
+        Folds.
+
+    Returns
+    -------
+    CrossFit
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from truemix.quantifiers import cross_fit
+    >>> X, y = [[0.0], [0.2], [0.9], [1.0]] * 5, ["ham", "ham", "spam", "spam"] * 5
+    >>> trained = cross_fit(GaussianNB(), X, y)
+    >>> trained.posteriors.shape, trained.score([[0.5]], crossfit=True).shape
+    ((20, 2), (5, 1, 2))
+    """
+    codes, order = read_labels(X, y, classes)
+    scoring = Scoring(classifier, cv, hard=False, crossfit=False)
+    _check_method(classifier, hard=False)
+    features = features_of(X)
+    posteriors, models = scoring.train_folds(features, codes, order)
+    refitted = scoring.refit(features, codes, order)
+    return CrossFit(order, posteriors, tuple(models), refitted)
+
+
+def read_labels(X: Any, y: Any, classes: Any = None) -> tuple[IntArray, AnyArray]:
+    """Return the class number of each row of X, and the classes in their order."""
+    labels = labels_of(y)
+    order = np.unique(labels) if classes is None else check_classes(classes)
+    check_one_class_is_not_enough(order)
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    check_same_length(n_rows, labels)
+    return encode_labels(labels, order), order
 
 
 def _check_method(classifier: Any, *, hard: bool) -> None:

@@ -23,9 +23,9 @@ from truemix.quantifiers import Quantifier
 from truemix.quantifiers.base import of_classes
 from truemix.quantifiers.scoring import Scoring
 from truemix.quantifiers.wiring import mixes_of_many
-from truemix.selection._scores import errors
 from truemix.selection._settings import Setting, naming
 from truemix.selection._validation import Scored, Validation
+from truemix.selection.scores import errors
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,13 @@ def _judge(
                 start = time.perf_counter()
                 with naming(settings[number]):
                     mixes = of_classes(next(answers), validation.train_prevalence)
-                    error = errors(metric, validation, mixes)
+                    error = errors(
+                        metric,
+                        validation.truth,
+                        mixes,
+                        sizes=validation.sizes,
+                        train_prevalence=validation.train_prevalence,
+                    )
                 seconds = fitting[number] + shared / len(numbers) + time.perf_counter() - start
                 yield Result(number, float(error.mean()), _standard_error(error), seconds)
 

@@ -12,10 +12,14 @@ from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
 from truemix.protocols import DirichletBags, Protocol
 from truemix.quantifiers import Quantifier
-from truemix.quantifiers.base import read_labels
-from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring
-from truemix.tables import features_of
-from truemix.validation import check_number, parameter_error
+from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring, read_labels
+from truemix.tables import features_of, labels_of
+from truemix.validation import (
+    check_number,
+    check_same_length,
+    encode_labels,
+    parameter_error,
+)
 
 # The paper's protocol for choosing settings.
 PAPER_PROTOCOL = DirichletBags(alpha=1.0, n_bags=100, bag_size=1000, random_state=0)
@@ -47,6 +51,11 @@ class Validation:
     truth: FloatArray
 
     @property
+    def sizes(self) -> IntArray:
+        """Items in each bag."""
+        return np.array([len(rows) for rows in self.bags])
+
+    @property
     def train_prevalence(self) -> FloatArray:
         """Share of each class among the references."""
         return np.bincount(self.codes, minlength=len(self.classes)) / len(self.codes)
@@ -64,26 +73,57 @@ class Validation:
 def hold_out(
     X: Any, y: Any, classes: Any, *, share: object, protocol: Any, given: bool
 ) -> Validation:
-    """Split labelled items and draw the bags; ``given`` tells that X holds posteriors."""
-    share = check_number(share, "validation", kind="share")
+    """Split labelled items and draw the bags; ``given`` tells that X holds posteriors.
+
+    Instead of the share to hold out there may be other labelled items, ``(X, y)``.
+    """
     protocol = PAPER_PROTOCOL if protocol is None else protocol
     if not callable(getattr(protocol, "bags", None)):
         raise parameter_error("protocol", "a protocol, such as DirichletBags()", protocol)
     codes, order = read_labels(X, y, classes)
     # Before the split, so that a message about a row counts it as the user does.
     table = GivenPosteriors(order)(X)[0] if given else features_of(X)
-    held_out = split(codes, order, share)
-    references = np.setdiff1d(np.arange(len(codes)), held_out)
     _check_size(protocol, len(order))
-    bags = list(protocol.bags(order[codes[held_out]], order))
+    if isinstance(share, tuple):
+        others, labels = _other_items(share, order, given)
+        return _validation(table, codes, others, labels, order, protocol)
+    held_out = split(codes, order, check_number(share, "validation", kind="share"))
+    references = np.setdiff1d(np.arange(len(codes)), held_out)
+    pool = _safe_indexing(table, held_out)
+    kept = _safe_indexing(table, references)
+    return _validation(kept, codes[references], pool, codes[held_out], order, protocol)
+
+
+def _other_items(validation: tuple[Any, ...], order: AnyArray, given: bool) -> tuple[Any, IntArray]:
+    """Return the items that bags are drawn from, and their class numbers."""
+    if len(validation) != 2:
+        raise parameter_error("validation", "a share, or labelled items (X, y)", validation)
+    X, y = validation
+    codes = encode_labels(labels_of(y), order)
+    pool = GivenPosteriors(order)(X) if given else features_of(X)
+    check_same_length(pool.shape[1] if given else pool.shape[0], codes)
+    return pool, codes
+
+
+def _validation(
+    references: Any,
+    codes: IntArray,
+    pool: Any,
+    pool_codes: IntArray,
+    order: AnyArray,
+    protocol: Any,
+) -> Validation:
+    """Draw the bags, and keep of the pool what is in some bag."""
+    bags = list(protocol.bags(order[pool_codes], order))
     if not bags:
         raise InputError("The protocol made no bags; expected at least one.")
     used, places = np.unique(np.concatenate([bag.index for bag in bags]), return_inverse=True)
     ends = np.cumsum([len(bag.index) for bag in bags])
+    several = isinstance(pool, np.ndarray) and pool.ndim == 3
     return Validation(
-        references=_safe_indexing(table, references),
-        codes=codes[references],
-        pool=_safe_indexing(table, held_out[used]),
+        references=references,
+        codes=codes,
+        pool=pool[:, used] if several else _safe_indexing(pool, used),
         classes=order,
         bags=np.split(places.astype(np.intp), ends[:-1]),
         truth=np.array([bag.prevalence for bag in bags]),

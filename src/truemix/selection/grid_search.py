@@ -14,10 +14,10 @@ from truemix._typing import AnyArray, FloatArray
 from truemix.estimates import Estimate, EstimateSet
 from truemix.quantifiers import NotFittedError, Quantifier
 from truemix.selection._progress import progress
-from truemix.selection._scores import check_metric
 from truemix.selection._search import Result, search
 from truemix.selection._settings import Setting, check_quantifier, configured, expand
 from truemix.selection._validation import hold_out
+from truemix.selection.scores import check_metric
 from truemix.validation import RANGES, parameter_error
 
 

@@ -91,8 +91,8 @@ def calibrate_temperature(
         The temperatures to try.
     level : float
         Level of the intervals.
-    validation : float
-        Share of each class that is held out.
+    validation : float or (X, y)
+        Share of each class that is held out, or labelled items to draw bags from.
     verbose : bool
         Show a progress bar, if stderr is a terminal.
 

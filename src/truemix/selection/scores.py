@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from truemix._typing import FloatArray
+from truemix._typing import FloatArray, IntArray
 from truemix.exceptions import InputError
 from truemix.metrics import (
     absolute_error,
@@ -15,7 +15,6 @@ from truemix.metrics import (
     squared_error,
     weight_ratio_error,
 )
-from truemix.selection._validation import Validation
 from truemix.validation import check_choice
 
 METRICS = (
@@ -33,16 +32,32 @@ def check_metric(metric: Any) -> None:
         check_choice(metric, "metric", METRICS)
 
 
-def errors(metric: Any, validation: Validation, mixes: FloatArray) -> FloatArray:
-    """Return the error of each bag's estimated mix."""
-    truth = validation.truth
+def errors(
+    metric: Any,
+    truth: FloatArray,
+    mixes: FloatArray,
+    *,
+    sizes: IntArray,
+    train_prevalence: FloatArray,
+) -> FloatArray:
+    """Return the error of each bag's estimated mix.
+
+    Parameters
+    ----------
+    metric : str or function
+        The name of a metric, or a function of a true and an estimated mix.
+    truth, mixes : ndarray of shape (n_bags, K)
+    sizes : ndarray of shape (n_bags,)
+        Items in each bag.
+    train_prevalence : ndarray of shape (K,)
+    """
     if callable(metric):
         return _own_metric(metric, truth, mixes)
     if metric == "weight_ratio_error":
-        return weight_ratio_error(truth, mixes, validation.train_prevalence)
+        return weight_ratio_error(truth, mixes, train_prevalence)
     if metric in {"relative_absolute_error", "kl_divergence"}:
         # Half an item of each bag, as usual.
-        eps = np.array([0.5 / len(bag) for bag in validation.bags])
+        eps = 0.5 / sizes
         smoothed = kl_divergence if metric == "kl_divergence" else relative_absolute_error
         return smoothed(truth, mixes, eps=eps)
     return (squared_error if metric == "squared_error" else absolute_error)(truth, mixes)
