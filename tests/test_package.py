@@ -34,10 +34,11 @@ def test_building_blocks_do_not_load_scikit_learn():
 # What users import, and where it is defined: a name is neither dropped nor added in passing.
 HOMES = {
     "truemix.quantifiers": (
-        "ACC", "CC", "EMQ", "PCC", "BayesianACC", "BayesianEMQ", "BayesianKDEy", "Bootstrap",
-        "KDEy", "NotFittedError",
+        "ACC", "CC", "EMQ", "PACC", "PCC", "PQ", "BayesianACC", "BayesianEMQ", "BayesianKDEy",
+        "Bootstrap", "KDEy", "MixtureQuantifier", "NotFittedError",
     ),
     "truemix.estimates": ("Estimate", "EstimateSet"),
+    "truemix.evaluation": ("evaluate",),
     "truemix.exceptions": ("InputError", "InputNote"),
     "truemix.persistence": ("load", "save"),
     "truemix._threads": ("limit_threads",),
@@ -47,7 +48,15 @@ BLOCKS = {
         "closure", "shrink", "clr", "clr_inverse", "ilr", "ilr_inverse", "sample_uniform",
     ),
     "densities": ("kde_log_likelihood",),
-    "inference": ("maximize_mixture", "sample_mixture", "MixtureFit", "MixtureSample"),
+    "inference": (
+        "maximize_mixture", "sample_mixture", "MixtureFit", "MixtureSample", "Inference",
+        "Replicates", "MixtureResult", "MaximumLikelihood", "Posterior", "LeastSquares", "Counting",
+        "ConfusionPosterior", "Resampling",
+    ),
+    "models": (
+        "LikelihoodModel", "ObservationModel", "Uncertain", "Savable", "KernelDensity",
+        "PosteriorRatio", "Confusion", "Histogram", "WithUnknown", "ResampledReferences",
+    ),
     "calibration": (
         "TemperatureScaling", "BiasCorrectedTemperatureScaling", "VectorScaling",
         "NoBiasVectorScaling",

@@ -50,7 +50,11 @@ BAD_TABLES = {
         P[0],
         r"^X has 1 dimension; expected a table .* For a single item pass \[X\]",
     ),
-    "three dimensions": (P[None], r"^X has 3 dimensions; expected a table"),
+    "four dimensions": (P[None, None], r"^X has 4 dimensions; expected a table"),
+    "no models": (
+        np.empty((0, 4, 3)),
+        r"^X holds the posteriors of no model; expected at least one",
+    ),
     "a number": (0.5, r"^X has 0 dimensions; expected a table"),
     "text": (P.astype(str), r"^X cannot be read as a table of numbers \(text or dates"),
     "objects": (np.array([["a", 1, None]] * 4, dtype=object), r"^X cannot be read as a table of n"),
@@ -94,7 +98,8 @@ def test_bad_targets_get_one_clear_sentence(case):
 TOO_SHORT = {
     "a number",
     "one dimension",
-    "three dimensions",
+    "four dimensions",
+    "no models",
     "ragged",
     "missing in a frame",
     "no rows",

@@ -69,7 +69,7 @@ def evaluate(
     >>> fitted = {"counted": CC().fit(P[half], y[half]), "corrected": EMQ().fit(P[half], y[half])}
     >>> frame = evaluate(fitted, P[~half], y[~half], protocol=DirichletBags(n_bags=50))
     >>> frame.groupby("quantifier").absolute_error.mean().round(2).to_dict()
-    {'corrected': 0.02, 'counted': 0.12}
+    {'corrected': 0.01, 'counted': 0.09}
     """
     import pandas as pd
 

@@ -9,12 +9,12 @@ parameters by the rules of ``fit``, arrays against each other, and nothing may b
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from truemix import quantifiers
+from truemix import inference, models, quantifiers
 from truemix._archive import UNREADABLE, ArchiveKind, damaged, read_archive, write_archive
 from truemix._typing import AnyArray
 from truemix._version import __version__
@@ -63,13 +63,16 @@ def save(quantifier: Quantifier, path: str | os.PathLike[str]) -> None:
     write_archive(path, KIND, header, quantifier.state())
 
 
-def load(path: str | os.PathLike[str]) -> Quantifier:
+def load(path: str | os.PathLike[str], *, parts: Sequence[type] = ()) -> Quantifier:
     """Read a quantifier that :func:`save` has written.
 
     Parameters
     ----------
     path : path
         The file.
+    parts : sequence of classes
+        Models and inferences of your own that the file may name: a file never decides which code
+        is loaded.
 
     Returns
     -------
@@ -78,7 +81,7 @@ def load(path: str | os.PathLike[str]) -> Quantifier:
     """
     header, arrays = read_archive(path, KIND)
     try:
-        quantifier = _quantifier_of(header)
+        quantifier = _quantifier_of(header, {each.__name__: each for each in parts})
         _check_parameters(quantifier, header["parameters"])
         quantifier.restore(arrays)
         _check_nothing_is_left(header, quantifier.state(), arrays)
@@ -87,6 +90,11 @@ def load(path: str | os.PathLike[str]) -> Quantifier:
             f"The file {os.fspath(path)!r} holds a quantifier {error.args[0]!r} that this version "
             f"of truemix ({__version__}) does not know; it was written by version "
             f"{header['version'][:40]!r}."
+        ) from None
+    except _UnknownPartError as error:
+        raise InputError(
+            f"The file {os.fspath(path)!r} holds a model or inference {error.args[0]!r} that is "
+            "not one of truemix's; pass its class as parts=[...]."
         ) from None
     except UNREADABLE as error:
         raise damaged(path, KIND, error) from None
@@ -114,9 +122,14 @@ def _check_nothing_is_left(
             raise InputError(f"{name} does not fit the parameters")
 
 
-def _plain_parameters(quantifier: Quantifier) -> dict[str, Any]:
+def _plain_parameters(quantifier: Any) -> dict[str, Any]:
     """Return the parameters as text can hold them; without a classifier ``cv`` has no meaning."""
     plain = {}
+    if not hasattr(quantifier, "get_params"):
+        raise InputError(
+            f"The parameters of a {type(quantifier).__name__} are not known, so it cannot be "
+            "saved; let it inherit from sklearn.base.BaseEstimator."
+        )
     for name, value in quantifier.get_params(deep=False).items():
         try:
             plain[name] = _to_plain(value)
@@ -142,27 +155,47 @@ def _to_plain(value: Any) -> Any:
         return {"mapping": [[_to_plain(key), _to_plain(item)] for key, item in value.items()]}
     if isinstance(value, Quantifier):
         return {"quantifier": type(value).__name__, "parameters": _plain_parameters(value)}
+    if hasattr(value, "infer") or hasattr(value, "fit"):
+        return {"part": type(value).__name__, "parameters": _plain_parameters(value)}
     raise TypeError
 
 
-def _from_plain(value: Any) -> Any:
+def _from_plain(value: Any, own: Mapping[str, type]) -> Any:
     if isinstance(value, list):
-        return [_from_plain(item) for item in value]
+        return [_from_plain(item, own) for item in value]
     if isinstance(value, dict) and "mapping" in value:
-        return {key: _from_plain(item) for key, item in value["mapping"]}
+        return {key: _from_plain(item, own) for key, item in value["mapping"]}
+    if isinstance(value, dict) and "part" in value:
+        return _part_of(value, own)
     if isinstance(value, dict):
-        return _quantifier_of(value)
+        return _quantifier_of(value, own)
     return value
 
 
-def _quantifier_of(header: dict[str, Any]) -> Quantifier:
+def _part_of(header: dict[str, Any], own: Mapping[str, type]) -> Any:
+    """Return the unfitted model or inference that a header describes."""
+    name = str(header["part"])
+    kind = own.get(name)
+    for package in (models, inference):
+        if kind is None and name in package.__all__:
+            kind = getattr(package, name)
+    if not isinstance(kind, type):
+        raise _UnknownPartError(name[:40])
+    return kind(**{key: _from_plain(value, own) for key, value in header["parameters"].items()})
+
+
+def _quantifier_of(header: dict[str, Any], own: Mapping[str, type]) -> Quantifier:
     """Return the unfitted quantifier that a header describes."""
     name = header["quantifier"]
     kind = getattr(quantifiers, name, None) if name in quantifiers.__all__ else None
     if not (isinstance(kind, type) and issubclass(kind, Quantifier)):
         raise _UnknownQuantifierError(str(name)[:40])
-    return kind(**{key: _from_plain(value) for key, value in header["parameters"].items()})
+    return kind(**{key: _from_plain(value, own) for key, value in header["parameters"].items()})
 
 
 class _UnknownQuantifierError(LookupError):
     """The name in a file is not that of a quantifier."""
+
+
+class _UnknownPartError(LookupError):
+    """The name in a file is not that of a model or an inference."""

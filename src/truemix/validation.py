@@ -82,6 +82,7 @@ RANGES = {
     "cv": Range(2, 1e5),
     "bag_size": Range(1, 1e7),
     "n_bags": Range(1, 1e6),
+    "bins": Range(2, 1000),
     "n_points": Range(2, 1001),
     "repeats": Range(1, 1e6),
     "most": Range(1, 1e6),

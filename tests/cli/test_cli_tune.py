@@ -10,7 +10,7 @@ import pytest
 import truemix
 from cli_support import CLASSES, FAST, contents, fails, reference_frame, run, target_frame, written
 from truemix import KDEy
-from truemix.quantifiers.automatic import BANDWIDTHS, SHRINKAGES
+from truemix.models.bandwidth_selection import BANDWIDTHS, SHRINKAGES
 from truemix.selection import GridSearch
 
 LABEL = ("--label", "label")

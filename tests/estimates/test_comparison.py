@@ -7,7 +7,7 @@ from scipy import stats
 from estimate_support import estimate, sampled
 from truemix import InputError
 from truemix.estimates.comparison import probability_larger
-from truemix.estimates.replicates import Replicates
+from truemix.estimates.draw_origin import DrawOrigin
 
 
 def test_differences_are_now_minus_before_in_the_population_view():
@@ -49,7 +49,7 @@ def replicated(numbers, source="a", seed=0):
     first = 0.3 + 0.3 * numbers + np.random.default_rng(seed).normal(0.0, 0.01, len(numbers))
     draws = np.column_stack([first, 1 - first])
     fields = {"prevalence": draws.mean(axis=0), "draws": draws, "other_draws": draws}
-    return estimate(2, **fields, replicates=Replicates(numbers, source))
+    return estimate(2, **fields, origin=DrawOrigin(numbers, source))
 
 
 def test_draws_of_the_same_references_are_compared_replicate_by_replicate():
@@ -63,7 +63,7 @@ def test_draws_of_the_same_references_are_compared_replicate_by_replicate():
     expected = np.mean(
         [
             (now.draws[:, None, 0] > before.draws[None, :, 0])[
-                np.ix_(now.replicates.number == v, before.replicates.number == v)
+                np.ix_(now.origin.number == v, before.origin.number == v)
             ].mean()
             for v in (0, 1)
         ]

@@ -144,14 +144,14 @@ def _proposing(L, w, mode, prior, pi):
 
 
 def _versions(logs, prior, near, temperature):
-    from truemix.inference._version_sweeps import sweep_versions
+    from truemix.inference._replicate_sweeps import sweep_replicates
 
     ones, rows = np.ones(1, dtype=np.int64), np.arange(N)
     draws = np.empty((2, K)).view(Checked)
-    return sweep_versions(
-        logs[None], rows.view(Checked), prior, near, np.zeros((1, K)).view(Checked),
-        _state()[None], (0 * ones).view(Checked), (2 * ones).view(Checked), ones.view(Checked), 1,
-        1, temperature[0], draws, draws.copy(),
+    return sweep_replicates(
+        logs[None], rows.view(Checked), np.ones(N).view(Checked), prior, near,
+        np.zeros((1, K)).view(Checked), _state()[None], (0 * ones).view(Checked),
+        (2 * ones).view(Checked), ones.view(Checked), 1, 1, temperature[0], draws, draws.copy(),
     )  # fmt: skip
 
 

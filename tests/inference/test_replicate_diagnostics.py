@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from truemix.inference import _version_run, sample_versions
+from truemix.inference import _replicate_run, sample_replicates
 from truemix.inference._failures import failures, rhat_limit
 from truemix.inference._replicate_diagnostics import replicate_statistics
-from truemix.inference._version_sweeps import sweep_versions
+from truemix.inference._replicate_sweeps import sweep_replicates
 
 N, K, V = 200, 3, 100
 
@@ -21,7 +21,7 @@ def replicates(overlap, seed=0):
 
 
 def failed(matrices, **options):
-    (sample,) = sample_versions(
+    (sample,) = sample_replicates(
         matrices, [np.arange(N)], **{"draws": 1000, "random_state": 0, **options}
     )
     return sample.diagnostics
@@ -31,13 +31,25 @@ def broken(change):
     """Return the compiled sampler with some of its arguments changed."""
 
     def run(
-        versions, rows, prior, near, starts, states, begin, end, discard, thinning, tries, *others
+        matrices,
+        rows,
+        copies,
+        prior,
+        near,
+        starts,
+        states,
+        begin,
+        end,
+        discard,
+        thinning,
+        tries,
+        *others,
     ):
         arguments = change(
             {"starts": starts, "discard": discard, "thinning": thinning, "tries": tries}
         )
-        return sweep_versions(
-            versions, rows, prior, near, arguments["starts"], states, begin, end,
+        return sweep_replicates(
+            matrices, rows, copies, prior, near, arguments["starts"], states, begin, end,
             arguments["discard"], arguments["thinning"], arguments["tries"], *others,
         )  # fmt: skip
 
@@ -45,8 +57,8 @@ def broken(change):
 
 
 def frozen(
-    versions, rows, prior, near, starts, states, begin, end, discard, thinning, tries, temperature,
-    draws, batch,
+    matrices, rows, copies, prior, near, starts, states, begin, end, discard, thinning, tries,
+    temperature, draws, batch,
 ):  # fmt: skip
     """Never leave the start."""
     for start, first, last in zip(starts, begin, end, strict=True):
@@ -55,8 +67,8 @@ def frozen(
 
 
 def two_modes(
-    versions, rows, prior, near, starts, states, begin, end, discard, thinning, tries, temperature,
-    draws, batch,
+    matrices, rows, copies, prior, near, starts, states, begin, end, discard, thinning, tries,
+    temperature, draws, batch,
 ):  # fmt: skip
     """Draw perfectly around the mode that is nearer to the start, of two."""
     for start, first, last in zip(starts, begin, end, strict=True):
@@ -68,7 +80,7 @@ def two_modes(
 
 @pytest.mark.parametrize("sampler", [frozen, two_modes])
 def test_a_sampler_that_does_not_leave_its_start_or_mode_is_found_out(monkeypatch, sampler):
-    monkeypatch.setattr(_version_run, "sweep_versions", sampler)
+    monkeypatch.setattr(_replicate_run, "sweep_replicates", sampler)
     found = failed(replicates(0.3))
     assert found["rhat"] > found["rhat_limit"] >= 1.01
     assert any("chains that started far from the mode" in text for text in found["failed"])
@@ -81,7 +93,7 @@ def test_chains_that_are_too_short_are_found_out(monkeypatch):
     )
     matrices = replicates(0.9)
     assert failed(matrices)["failed"] == []
-    monkeypatch.setattr(_version_run, "sweep_versions", short)
+    monkeypatch.setattr(_replicate_run, "sweep_replicates", short)
     assert any("R-hat" in text for text in failed(matrices)["failed"])
 
 
@@ -141,9 +153,9 @@ def test_few_replicates_are_judged_one_by_one():
 def test_failures_are_sentences():
     fine = {"ess": 500.0, "rhat": 1.0, "rhat_limit": 1.01, "divergences": 0, "thinning": 1}
     assert failures(fine, 1000) == []
-    assert failures({**fine, "versions": 100, "ess": 99.0}, 1000) == []
+    assert failures({**fine, "replicates": 100, "ess": 99.0}, 1000) == []
     assert "worth 24 independent ones, fewer than the 40" in " ".join(
-        failures({**fine, "versions": 24, "ess": 24.0}, 1000)
+        failures({**fine, "replicates": 24, "ess": 24.0}, 1000)
     )
     assert "below 400" in " ".join(failures({**fine, "ess": 300.0}, 1000))
     assert "R-hat is 1.200" in " ".join(failures({**fine, "rhat": 1.2}, 1000))

@@ -98,7 +98,7 @@ def test_emq_agrees_as_far_as_quapy_iterates(quapy, data, calibration):
     # QuaPy stops EM when a step moves the shares by less than 1e-4 on average; what is left of
     # the way is up to ten such steps here.
     np.testing.assert_allclose(ours.predict(target), expected, atol=2e-3)
-    evidence = ours._evidence(target)
+    evidence = ours.model_.log_likelihood(target)
 
     def log_likelihood(mix):
         return np.log(np.exp(evidence) @ mix).mean()

@@ -14,8 +14,8 @@ from truemix import (
     BayesianKDEy,
     Bootstrap,
     KDEy,
+    _replicate_budget,
 )
-from truemix.quantifiers import reference_uncertainty
 
 SMOOTH = {"bandwidth": 0.4, "shrinkage": 0.1}
 SAMPLED = {"draws": 60, "random_state": 0}
@@ -54,7 +54,7 @@ def data():
 
 
 def answers(fitted, pool, bags):
-    return fitted._infer_scored(pool[None], bags, fitted._seed())
+    return list(fitted.quantify_bags(pool, bags))
 
 
 @pytest.mark.parametrize("quantifier", EVERY, ids=repr)
@@ -79,7 +79,7 @@ def test_so_has_one_that_is_too_large_for_all_its_replicates(quantifier, data, m
     references, pool = data
     fitted = quantifier.fit(*references)
     # Seven replicates of ten rows at once.
-    monkeypatch.setattr(reference_uncertainty, "VERSIONS_BYTES", 4 * 3 * 10 * 7)
+    monkeypatch.setattr(_replicate_budget, "HELD_BYTES", 4 * 3 * 10 * 7)
     for name, rows in BAGS.items():
         (found,) = answers(fitted, pool, [rows])
         expected = fitted.quantify(pool[rows])

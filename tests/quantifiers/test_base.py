@@ -183,7 +183,7 @@ def test_a_classifier_is_scored_out_of_fold_and_refitted(quantifier, features):
     scorer = LogisticRegression().fit(X, y)
     hard = isinstance(quantifier, CC | ACC)
     scores = np.eye(3)[scorer.predict(T)] if hard else scorer.predict_proba(T)
-    np.testing.assert_allclose(fitted._scorer(T), scores[None], atol=1e-12)
+    np.testing.assert_allclose(fitted.posteriors(T), scores[None], atol=1e-12)
 
 
 def test_reference_posteriors_come_from_models_that_have_not_seen_the_item(features):

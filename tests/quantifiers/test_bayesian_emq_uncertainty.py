@@ -7,14 +7,16 @@ from sklearn.linear_model import LogisticRegression
 
 import truemix
 from support import in_order, posteriors
-from truemix import EMQ, BayesianEMQ, InputError
+from truemix import EMQ, BayesianEMQ, InputError, _replicate_budget
+from truemix._seeds import layer_seed
 from truemix.calibration import CALIBRATORS
 from truemix.inference import sample_mixture
 from truemix.metrics import absolute_error, hard_coverage, winkler_score
+from truemix.models import posterior_ratio
+from truemix.models.bayesian_bootstrap import reference_weights
+from truemix.models.posterior_ratio import WEIGHTS_SEED
 from truemix.protocols import DirichletBags
-from truemix.quantifiers import bayesian_emq, reference_uncertainty
-from truemix.quantifiers.bayesian_emq import WEIGHTS_SEED
-from truemix.quantifiers.reference_uncertainty import reference_weights
+from truemix.quantifiers.wiring import replicates_of
 from truemix.selection import GridSearch, calibrate_temperature
 from truemix.selection._validation import split
 
@@ -33,28 +35,28 @@ def data():
 
 
 @pytest.mark.parametrize("calibration", CALIBRATORS)
-def test_a_version_is_the_evidence_with_reweighted_references(calibration):
+def test_a_replicate_is_the_matrix_with_reweighted_references(calibration):
     (P, codes), target = data()
     found = BayesianEMQ(**{**UNCERTAIN, "calibration": calibration}).fit(P, codes)
-    versions = found._versions(target[None], 0)
-    assert versions.shape == (100, 120, 3)
-    weights = reference_weights(90, np.arange(100), WEIGHTS_SEED)
+    replicates = found.model_.replicates(target, np.arange(100), seed=0)
+    assert replicates.shape == (100, 120, 3)
+    weights = reference_weights(90, np.arange(100), WEIGHTS_SEED)[found.model_.map_order(0)]
     expected = []
     for w in weights:
         calibrator = CALIBRATORS[calibration]().fit(P, codes, sample_weight=w)
         shares = np.bincount(codes, w) / w.sum()
         expected.append(np.log(calibrator.transform(target)) - np.log(shares))
-    # Evidence is defined up to a constant per row.
-    ratios, expected = (e - e[:, :, :1] for e in (versions, np.array(expected)))
-    # Refits stop within 3 % of a standard error, of which the versions have about one.
+    # Log-likelihoods are defined up to a constant per row.
+    ratios, expected = (e - e[:, :, :1] for e in (replicates, np.array(expected)))
+    # Refits stop within 3 % of a standard error, of which the replicates have about one.
     assert np.abs(ratios - expected).max() < 0.1 * expected.std(axis=0).max()
     assert np.sqrt(np.mean((ratios - expected) ** 2)) < 0.01 * expected.std(axis=0).max()
 
 
-def spread_of_evidence(calibration, *, stratified, n=200, share=0.3):
-    """Compare how log-odds spread over references drawn anew, and in versions of some of them.
+def spread_of_log_odds(calibration, *, stratified, n=200, share=0.3):
+    """Compare how log-odds spread over references drawn anew, and in replicates of some of them.
 
-    Return the ratio for versions over all references, and for weights within each class.
+    Return the ratio for replicates over all references, and for weights within each class.
     """
     rng = np.random.default_rng(0)
     probe = overconfident(np.arange(20) % 2, rng, share)
@@ -65,10 +67,12 @@ def spread_of_evidence(calibration, *, stratified, n=200, share=0.3):
             codes = (np.arange(n) < share * n).astype(int)
         P = overconfident(codes, rng, share)
         quantifier = EMQ(calibration=calibration).fit(P, codes)
-        drawn.append(log_odds(quantifier._evidence(probe)))
+        drawn.append(log_odds(quantifier.model_.log_likelihood(probe)))
         if draw < 4:
-            versions = BayesianEMQ(**{**UNCERTAIN, "calibration": calibration}).fit(P, codes)
-            over_all.append(log_odds(versions._versions(probe[None], 0)).std(axis=0))
+            replicates = BayesianEMQ(**{**UNCERTAIN, "calibration": calibration}).fit(P, codes)
+            over_all.append(
+                log_odds(replicates.model_.replicates(probe, np.arange(100), seed=0)).std(axis=0)
+            )
             weights = reference_weights(n, np.arange(100), 0)
             weights /= (weights @ np.eye(2)[codes])[:, codes] / np.bincount(codes)[codes]
             maps = quantifier.calibrator_.refits(P, codes, weights)
@@ -77,31 +81,31 @@ def spread_of_evidence(calibration, *, stratified, n=200, share=0.3):
     return np.mean(np.mean(over_all, axis=0) / truth), np.mean(np.mean(within, axis=0) / truth)
 
 
-def log_odds(evidence):
-    return evidence[..., 1] - evidence[..., 0]
+def log_odds(matrix):
+    return matrix[..., 1] - matrix[..., 0]
 
 
-# The spread over 150 draws is known to 6 %, that of 4 sets of versions to about as much: 25 % is
+# The spread over 150 draws is known to 6 %, that of 4 sets of replicates to about as much: 25 % is
 # three standard errors of the ratio.
 @pytest.mark.parametrize("stratified", [False, True])
-def test_with_biases_versions_spread_like_references_drawn_anew(stratified):
+def test_with_biases_replicates_spread_like_references_drawn_anew(stratified):
     """Also with weights within each class: what a share gains the bias gains too."""
-    over_all, within = spread_of_evidence("bcts", stratified=stratified)
+    over_all, within = spread_of_log_odds("bcts", stratified=stratified)
     assert over_all == pytest.approx(1, abs=0.25)
     assert within == pytest.approx(over_all, rel=0.1)
 
 
 def test_without_biases_only_weights_over_all_classes_spread_like_random_references():
-    over_all, within = spread_of_evidence("ts", stratified=False)
+    over_all, within = spread_of_log_odds("ts", stratified=False)
     assert over_all == pytest.approx(1, abs=0.25)
     assert within < 0.75 * over_all
 
 
 def test_with_few_references_intervals_cover_where_a_known_calibration_does_not(monkeypatch):
     """Forty references per class, drawn anew for every three batches; the population view."""
-    # Fewer versions than usual, because they are most of the work.
-    monkeypatch.setattr(reference_uncertainty, "VERSIONS", 50)
-    monkeypatch.setattr(bayesian_emq, "VERSIONS", 50)
+    # Fewer replicates than usual, because they are most of the work.
+    monkeypatch.setattr(_replicate_budget, "MAX_REPLICATES", 50)
+    monkeypatch.setattr(posterior_ratio, "MAX_REPLICATES", 50)
     rng = np.random.default_rng(0)
     codes, groups = np.repeat([0, 1], 40), np.repeat([0, 1, 2], 500)
     covered = {"bootstrap": [], None: []}
@@ -129,7 +133,7 @@ def test_with_huge_references_it_changes_nothing():
     plain = BayesianEMQ(**{**settings, "reference_uncertainty": None}).fit(P, codes)
     known = plain.quantify(target)
     sizes = found.diagnostics
-    assert sizes["versions"] == 100
+    assert sizes["replicates"] == 100
     assert (sizes["between_variance"] < 0.05 * sizes["within_variance"]).all()
     spread = known.draws.std(axis=0)
     # Means of 4000 draws worth at least 1000: 5 standard errors of a difference.
@@ -145,20 +149,22 @@ def test_without_it_the_calibration_is_taken_as_known():
     np.testing.assert_array_equal(found.quantify(target).draws, sample.batch)
 
 
-def test_each_version_takes_one_model_in_turn():
+def test_each_replicate_takes_one_model_in_turn():
     rng = np.random.default_rng(0)
     codes = np.arange(120) % 3
     X = rng.normal(size=(120, 3)) + 2 * np.eye(3)[codes]
     found = BayesianEMQ(classifier=LogisticRegression(), cv=3, crossfit=True, **UNCERTAIN)
     found.fit(X, codes)
-    scored = found._scorer(X[:10])
-    versions = found._versions(scored, 0)
+    scored = found.posteriors(X[:10])
+    replicates = replicates_of(found.model_, found.inference_, scored)
+    ((_, matrices),) = replicates.blocks(100)
     for v in (0, 1, 2, 4):
-        expected = found._maps[v].scores(scored[v % 3]) - np.log(found._shares[v])
-        # In single precision, relative to the maximum.
-        expected -= expected.max(axis=1, keepdims=True)
-        np.testing.assert_allclose(versions[v], expected, rtol=1e-6)
-    assert found.quantify(X[:10]).diagnostics["versions"] == 100
+        seed = layer_seed(0, v % 3)
+        (expected,) = found.model_.replicates(scored[v % 3], np.array([v // 3]), seed)
+        np.testing.assert_array_equal(matrices[v], expected)
+    # No two of a hundred use the same map on the same layer.
+    assert len(np.unique(matrices, axis=0)) == 100
+    assert found.quantify(X[:10]).diagnostics["replicates"] == 100
 
 
 @pytest.mark.parametrize(
@@ -168,12 +174,12 @@ def test_temperature_and_priors_work_with_it(setting):
     (P, codes), target = data()
     found = BayesianEMQ(**UNCERTAIN, draws=200, **setting).fit(P, codes).quantify(target)
     np.testing.assert_allclose(found.draws.sum(axis=1), 1)
-    assert found.diagnostics["versions"] == 100
-    # The mode is that of the mean version, close to that of the fitted map.
+    assert found.diagnostics["replicates"] == 100
+    # Prior and mode are those of the fitted map.
     plain = BayesianEMQ(reference_uncertainty=None, random_state=0, draws=200, **setting)
     known = plain.fit(P, codes).quantify(target).diagnostics
-    np.testing.assert_allclose(found.diagnostics["map"], known["map"], atol=0.03)
-    np.testing.assert_allclose(found.diagnostics["prior"], known["prior"], rtol=0.1)
+    np.testing.assert_allclose(found.diagnostics["map"], known["map"], atol=1e-7)
+    np.testing.assert_allclose(found.diagnostics["prior"], known["prior"], rtol=1e-9)
 
 
 def test_groups_and_large_batches_have_the_answers_they_have_alone(monkeypatch):
@@ -186,17 +192,15 @@ def test_groups_and_large_batches_have_the_answers_they_have_alone(monkeypatch):
             alone = quantifier.quantify(target[groups == key])
             np.testing.assert_array_equal(estimate.draws, alone.draws)
     whole = quantifier.quantify(target)
-    # Room for 40 versions at a time.
-    monkeypatch.setattr(reference_uncertainty, "VERSIONS_BYTES", 40 * 4 * target.size)
+    # Room for 40 replicates at a time.
+    monkeypatch.setattr(_replicate_budget, "HELD_BYTES", 40 * 4 * target.size)
     in_blocks = quantifier.quantify(target)
-    assert in_blocks.diagnostics["versions"] == 100
-    # The adaptive prior comes from the first block only, so it is nearly the same.
-    np.testing.assert_allclose(in_blocks.diagnostics["prior"], whole.diagnostics["prior"], rtol=0.1)
-    np.testing.assert_allclose(in_blocks.prevalence, whole.prevalence, atol=0.02)
+    assert in_blocks.diagnostics["replicates"] == 100
+    np.testing.assert_array_equal(in_blocks.draws, whole.draws)
 
 
 @pytest.mark.parametrize("calibration", CALIBRATORS)
-def test_a_loaded_quantifier_has_the_same_versions(calibration, tmp_path):
+def test_a_loaded_quantifier_has_the_same_replicates(calibration, tmp_path):
     (P, codes), target = data()
     settings = {**UNCERTAIN, "calibration": calibration, "draws": 200}
     quantifier = BayesianEMQ(**settings).fit(P, np.array(["a", "b", "ä"])[codes])

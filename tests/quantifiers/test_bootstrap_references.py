@@ -6,11 +6,12 @@ from sklearn.linear_model import LogisticRegression
 
 import truemix
 from support import in_order, posteriors
-from truemix import ACC, CC, EMQ, PCC, Bootstrap, InputError, KDEy
+from truemix import ACC, CC, EMQ, PCC, Bootstrap, InputError, KDEy, _replicate_budget
+from truemix.inference import Replicates
 from truemix.metrics import hard_coverage
+from truemix.models import resampled
+from truemix.models.resampled import resample_counts, resampled_rows
 from truemix.protocols import DirichletBags
-from truemix.quantifiers import reference_uncertainty, resampled_references
-from truemix.quantifiers.resampled_references import resample_counts, resampled_rows
 from truemix.selection import GridSearch
 
 SMOOTH = {"bandwidth": 0.3, "shrinkage": 0.1}
@@ -94,8 +95,8 @@ def test_the_batch_view_spreads_like_answers_with_references_drawn_anew(inner):
 def test_with_few_references_intervals_cover_where_fixed_references_do_not(monkeypatch):
     """Forty references per class, drawn anew each time; the population view of ACC."""
     # Fewer resamples than usual, because they are most of the work.
-    monkeypatch.setattr(reference_uncertainty, "VERSIONS", 40)
-    monkeypatch.setattr(resampled_references, "VERSIONS", 40)
+    monkeypatch.setattr(_replicate_budget, "MAX_REPLICATES", 40)
+    monkeypatch.setattr(resampled, "MAX_REPLICATES", 40)
     rng = np.random.default_rng(0)
     codes = np.repeat([0, 1], 40)
     covered = {False: [], True: []}
@@ -133,9 +134,15 @@ def test_models_of_a_classifier_are_pooled_in_each_resample(inner):
     inner.set_params(classifier=LogisticRegression(), cv=3, crossfit=True)
     found = Bootstrap(inner, references=True, draws=100, random_state=0).fit(X, codes)
     inner.set_params(classifier=None)
-    versions = found._versions(found._scorer(X[:20]), 0)
-    assert versions.shape == (101, 3, 20, 3)
-    expected = found._resamples.quantifier(5)._infer_bags(versions[6], [np.arange(20)])[0]
+    model = found.model_
+    if isinstance(inner, ACC):
+        make, counts = model.observe, model.counts_of(np.array([5]))[0]
+    else:
+        make, counts = (lambda P: model.replicates(P, np.array([5]), 0)[0]), None
+    layers = np.stack([make(P) for P in found.posteriors(X[:20])])
+    assert layers.shape == (3, 20, 3)
+    replicates = Replicates(3, 20, 3, plain=layers.__getitem__, counts=counts)
+    (expected,) = found.inference_.inference.infer(replicates, [np.arange(20)])
     found_batch = found.quantify(X[:20]).of("batch").draws[5]
     np.testing.assert_allclose(found_batch, expected.prevalence, atol=1e-7)
 
@@ -148,7 +155,7 @@ def test_groups_and_large_batches_have_the_answers_they_have_alone(inner, monkey
     whole = found.quantify(target)
     alone = {key: found.quantify(target[groups == key]).draws for key in range(3)}
     # Room for 40 resamples of the whole at a time.
-    monkeypatch.setattr(reference_uncertainty, "VERSIONS_BYTES", 40 * 8 * target.size)
+    monkeypatch.setattr(_replicate_budget, "HELD_BYTES", 40 * 8 * target.size)
     np.testing.assert_allclose(found.quantify(target).draws, whole.draws, atol=1e-9)
     for key, estimate in found.quantify_by(target, groups).items():
         np.testing.assert_allclose(estimate.draws, alone[key], atol=1e-9)

@@ -57,7 +57,7 @@ def fitted(quantifier, features):
 
 def test_targets_are_scored_by_each_model_of_the_folds(features, by_hand):
     found = fitted(PCC(), features)
-    np.testing.assert_allclose(found._scorer(features[2]), by_hand[1], atol=1e-12)
+    np.testing.assert_allclose(found.posteriors(features[2]), by_hand[1], atol=1e-12)
     np.testing.assert_allclose(found.predict(features[2]), by_hand[1].mean(axis=(0, 1)))
 
 
@@ -83,7 +83,7 @@ def test_counting_averages_the_models_decisions(features, by_hand):
 def test_a_posterior_takes_the_models_in_turn_and_counts_each_item_once(features):
     options = {"random_state": 0, "reference_uncertainty": None, "estimand": "population"}
     crossfit = fitted(BayesianKDEy(**SMOOTH, **options), features).quantify(features[2])
-    assert crossfit.diagnostics["versions"] == 5
+    assert crossfit.diagnostics["replicates"] == 5
     plain = BayesianKDEy(classifier=LogisticRegression(), crossfit=False, **SMOOTH, **options).fit(
         *features[:2]
     )

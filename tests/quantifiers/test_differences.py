@@ -33,7 +33,7 @@ def test_intervals_of_differences_cover_and_are_narrower_than_those_of_independe
         found = new.compare(old)
         truth = now[0] / now.sum() - before[0]
         covered.append(found.interval[0, 0] <= truth <= found.interval[0, 1])
-        independent = new.compare(Estimate(**{**vars(old), "replicates": None}))
+        independent = new.compare(Estimate(**{**vars(old), "origin": None}))
         widths.append([np.ptp(each.interval[0]) for each in (found, independent)])
     # 120 trials know a coverage of 95 % to 2 points; 4 are asked for.
     assert abs(np.mean(covered) - 0.95) < 0.04
@@ -71,5 +71,5 @@ def test_estimates_know_whether_they_come_from_the_same_references(quantifier, t
 def test_a_method_without_uncertain_references_has_no_replicates():
     P, codes = posteriors(90, 3, seed=0)
     fitted = BayesianKDEy(bandwidth=0.4, shrinkage=0.1, reference_uncertainty=None).fit(P, codes)
-    assert fitted.quantify(P).replicates is None
+    assert fitted.quantify(P).origin is None
     assert not fitted.quantify(P).compare(fitted.quantify(P)).paired

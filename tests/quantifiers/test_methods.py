@@ -9,7 +9,8 @@ from scipy.stats import dirichlet
 
 from support import posteriors
 from truemix import ACC, CC, EMQ, PCC, KDEy
-from truemix.quantifiers.adjusted import nearest_mix
+from truemix.inference import Replicates
+from truemix.inference.least_squares import nearest_mix
 
 
 def least_squares_on_the_simplex(confusion, reported):
@@ -47,8 +48,11 @@ def test_acc_inverts_the_confusion_matrix_where_that_is_a_mix():
     fitted = ACC().fit(reference, labels)
     for mix in ([0.2, 0.3, 0.5], [0.0, 0.5, 0.5], [1.0, 0.0, 0.0]):
         # Decisions exactly in the proportions that this mix makes expected.
-        evidence = (fitted.confusion_ @ mix)[None]
-        np.testing.assert_allclose(fitted._infer(evidence).prevalence, mix, atol=1e-9)
+        reported = (fitted.confusion_ @ mix)[None]
+        counts = fitted.model_.counts_
+        replicates = Replicates(1, 1, 3, plain=lambda _, rows=reported: rows, counts=counts)
+        (found,) = fitted.inference_.infer(replicates, [np.arange(1)])
+        np.testing.assert_allclose(found.prevalence, mix, atol=1e-9)
 
 
 def test_acc_says_when_a_class_is_never_predicted():

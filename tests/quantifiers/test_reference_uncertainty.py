@@ -10,14 +10,14 @@ from sklearn.base import clone
 
 import truemix
 from support import in_order, posteriors
-from truemix import BayesianKDEy, InputError, simplex
+from truemix import BayesianKDEy, InputError, _replicate_budget, simplex
 from truemix.densities import kde_log_likelihood
 from truemix.densities.class_densities import ClassDensities
 from truemix.inference import sample_mixture
 from truemix.metrics import absolute_error, hard_coverage, soft_coverage, winkler_score
+from truemix.models import KernelDensity
+from truemix.models.bayesian_bootstrap import UNSEEN, reference_weights, unseen_parts
 from truemix.protocols import DirichletBags
-from truemix.quantifiers import reference_uncertainty
-from truemix.quantifiers.reference_uncertainty import UNSEEN, reference_weights, unseen_parts
 from truemix.selection import GridSearch, calibrate_temperature
 from truemix.selection._validation import split
 
@@ -81,7 +81,7 @@ def evened(P, codes, target, bandwidth, shrinkage, weights):
     return logs - logs.max(axis=2, keepdims=True)
 
 
-def test_versions_scatter_around_the_plain_density_not_below_it():
+def test_replicates_scatter_around_the_plain_density_not_below_it():
     """Against simulation, for items with one near reference and with many."""
     P, codes = posteriors(60, 3, seed=0)
     target, _ = posteriors(40, 3, seed=1)
@@ -99,7 +99,7 @@ def test_versions_scatter_around_the_plain_density_not_below_it():
         )
 
     # Most of 0.58 (one near reference) goes; 0.1 is how far sums of unequal kernels are from gamma
-    # variables, and 0.02 two standard errors of 4000 versions.
+    # variables, and 0.02 two standard errors of 4000 replicates.
     assert np.abs(ratios(logs).mean(axis=0) - ratios(plain)).max() > 0.3
     assert np.abs(ratios(found).mean(axis=0) - ratios(plain)).max() < 0.12
 
@@ -124,7 +124,7 @@ def test_without_it_the_densities_are_taken_as_known():
     found = BayesianKDEy(**SMOOTH, reference_uncertainty=None, random_state=1).fit(P, codes)
     sample = sample_mixture(kde_log_likelihood(P, codes, target, **SMOOTH), random_state=1)
     np.testing.assert_array_equal(found.quantify(target).draws, sample.batch)
-    assert "versions" not in found.quantify(target).diagnostics
+    assert "replicates" not in found.quantify(target).diagnostics
 
 
 def test_with_huge_references_it_changes_nothing():
@@ -188,20 +188,20 @@ def test_five_references_per_class_are_enough_for_honest_intervals():
     assert np.mean(covered) > 0.90
 
 
-def test_settings_that_tie_share_the_versions():
+def test_settings_that_tie_share_the_replicates():
     P, codes = in_order(*posteriors(150, 3, seed=0))
     target, _ = posteriors(100, 3, seed=1)
     found = BayesianKDEy(random_state=0).fit(P, codes)
     ties = [row for row in found.selection_ if row["tie"]]
-    assert 1 < len(ties) == len(found._alike)
-    versions = found._versions(target[None], 0)
+    assert 1 < len(ties) == len(np.unique(found.model_.shared_work(np.arange(100))))
+    replicates = found.model_.replicates(target, np.arange(100), seed=0)
     for v, row in enumerate(ties):
         numbers = np.array([v, v + len(ties)])
         expected = replicated(P, codes, target, row["bandwidth"], row["shrinkage"], numbers, 0)
         # Kept in single precision: 6e-8 of values down to -100.
-        np.testing.assert_allclose(versions[numbers], expected, atol=1e-5)
+        np.testing.assert_allclose(replicates[numbers], expected, atol=1e-5)
     single = BayesianKDEy(random_state=0, averaging=False).fit(P, codes)
-    assert len(single._alike) == 1
+    assert not single.model_.shared_work(np.arange(100)).any()
 
 
 def test_large_batches_and_many_groups_go_in_blocks_with_the_same_answers(monkeypatch):
@@ -210,23 +210,23 @@ def test_large_batches_and_many_groups_go_in_blocks_with_the_same_answers(monkey
     groups = np.repeat(["a", "b", "c"], [20, 70, 40])
     found = BayesianKDEy(**SMOOTH, random_state=0).fit(P, codes)
     whole, by_group = found.quantify(target), found.quantify_by(target, groups)
-    # One group's versions at once, and the whole batch in two passes.
-    monkeypatch.setattr(reference_uncertainty, "VERSIONS_BYTES", 4 * 100 * 3 * 70)
+    # One group's replicates at once, and the whole batch in two passes.
+    monkeypatch.setattr(_replicate_budget, "HELD_BYTES", 4 * 100 * 3 * 70)
     np.testing.assert_array_equal(found.quantify(target).draws, whole.draws)
     again = found.quantify_by(target, groups)
     for group in "abc":
         np.testing.assert_array_equal(again[group].draws, by_group[group].draws)
-    # Where it would take too many passes there are fewer versions.
-    monkeypatch.setattr(reference_uncertainty, "VERSIONS_BYTES", 4 * 3 * 130 * 8)
-    assert found.quantify(target).diagnostics["versions"] == 48
+    # Where it would take too many passes there are fewer replicates.
+    monkeypatch.setattr(_replicate_budget, "HELD_BYTES", 4 * 3 * 130 * 8)
+    assert found.quantify(target).diagnostics["replicates"] == 48
 
 
-def test_of_a_huge_batch_one_block_of_versions_is_held_at_a_time(monkeypatch):
+def test_of_a_huge_batch_one_block_of_replicates_is_held_at_a_time(monkeypatch):
     P, codes = posteriors(90, 3, seed=0)
     target, _ = posteriors(130, 3, seed=1)
     found = BayesianKDEy(**SMOOTH, random_state=0).fit(P, codes)
     made, alive = [], []
-    make = BayesianKDEy._reweighted
+    make = KernelDensity.replicates
 
     def watched(*arguments):
         alive.append(sum(block() is not None for block in made))
@@ -234,8 +234,8 @@ def test_of_a_huge_batch_one_block_of_versions_is_held_at_a_time(monkeypatch):
         made.append(weakref.ref(block))
         return block
 
-    monkeypatch.setattr(BayesianKDEy, "_reweighted", watched)
-    monkeypatch.setattr(reference_uncertainty, "VERSIONS_BYTES", 4 * 3 * 130 * 25)
+    monkeypatch.setattr(KernelDensity, "replicates", watched)
+    monkeypatch.setattr(_replicate_budget, "HELD_BYTES", 4 * 3 * 130 * 25)
     found.quantify(target)
     assert alive == [0, 0, 0, 0]
 
@@ -255,7 +255,10 @@ def test_a_saved_quantifier_knows_as_little(tmp_path):
     truemix.save(found, tmp_path / "q")
     loaded = truemix.load(tmp_path / "q")
     np.testing.assert_array_equal(loaded.quantify(P).draws, found.quantify(P).draws)
-    assert len(loaded._alike) == len(found._alike)
+    numbers = np.arange(50)
+    np.testing.assert_array_equal(
+        loaded.model_.shared_work(numbers), found.model_.shared_work(numbers)
+    )
 
 
 def test_priors_temperature_grid_search_and_calibration_work_with_it():

@@ -18,13 +18,18 @@ from truemix import (
     ACC,
     CC,
     EMQ,
+    PACC,
     PCC,
+    PQ,
     BayesianACC,
     BayesianEMQ,
     BayesianKDEy,
     Bootstrap,
     KDEy,
+    MixtureQuantifier,
 )
+from truemix.inference import MaximumLikelihood, Posterior
+from truemix.models import KernelDensity, PosteriorRatio
 from truemix.protocols import DirichletBags
 from truemix.selection import GridSearch
 
@@ -38,10 +43,16 @@ WITH_CLASSIFIER = [
     CC(classifier=LinearSVC()),
     PCC(classifier=BernoulliNB()),
     ACC(classifier=NB),
+    PACC(classifier=NB),
     EMQ(classifier=make_pipeline(StandardScaler(), NB), calibration="bcts"),
     KDEy(classifier=NB, **SMOOTH),
     KDEy(classifier=NB, kernel="gaussian", bandwidth=0.1, unknown=True),
     BayesianACC(classifier=NB, **SAMPLED),
+    PQ(classifier=NB, **SAMPLED),
+    MixtureQuantifier(
+        model=PosteriorRatio(), inference=MaximumLikelihood(), classifier=NB, crossfit=False
+    ),
+    MixtureQuantifier(model=KernelDensity(**SMOOTH), inference=Posterior(**SAMPLED), classifier=NB),
     BayesianEMQ(classifier=NB, **SAMPLED),
     BayesianEMQ(classifier=NB, calibration="ts", reference_uncertainty="bootstrap", **SAMPLED),
     BayesianKDEy(classifier=NB, **SMOOTH, **SAMPLED),

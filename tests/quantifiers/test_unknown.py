@@ -5,13 +5,12 @@ import pytest
 
 import truemix
 from support import in_order, posteriors
-from truemix import BayesianKDEy, Bootstrap, Estimate, InputError, KDEy
+from truemix import BayesianKDEy, Bootstrap, Estimate, InputError, KDEy, _replicate_budget
 from truemix.densities import kde_log_likelihood
 from truemix.densities.background import background_log_likelihood
 from truemix.inference import maximize_mixture, sample_mixture
 from truemix.metrics import absolute_error
-from truemix.quantifiers import reference_uncertainty
-from truemix.quantifiers.held_out import folds_of
+from truemix.models.out_of_fold import folds_of
 
 SMOOTH = {"bandwidth": 0.4, "shrinkage": 0.1}
 MIX = [0.6, 0.3, 0.1]
@@ -149,7 +148,7 @@ def test_groups_files_and_huge_batches_know_it_too(kind, reference, tmp_path, mo
     loaded = truemix.load(tmp_path / "q.npz").quantify(P)
     assert loaded.unknown.share == whole.unknown.share
     # A third of the replicates at once.
-    monkeypatch.setattr(reference_uncertainty, "VERSIONS_BYTES", 4 * P.size * 34)
+    monkeypatch.setattr(_replicate_budget, "HELD_BYTES", 4 * P.size * 34)
     in_parts = quantifier.quantify(P)
     np.testing.assert_allclose(in_parts.prevalence, whole.prevalence, rtol=1e-12)
     assert in_parts.unknown.share == pytest.approx(whole.unknown.share, rel=1e-12)

@@ -412,7 +412,7 @@ def test_what_depends_on_the_reference_is_said_as_a_share_of_the_variance():
     found = {
         "sampler": "gibbs",
         "ess": 400.0,
-        "versions": 100,
+        "replicates": 100,
         "between_variance": np.array([3.0, 3.0]),
         "within_variance": np.array([1.0, 1.0]),
         "mcse": np.array([0.001, 0.002]),
@@ -425,7 +425,7 @@ def test_what_depends_on_the_reference_is_said_as_a_share_of_the_variance():
 
 def test_unknown_and_odd_diagnostics_do_no_harm():
     odd = {"ess": None, "rhat": "?", "gap": None, "converged": True, "shift": {"passed": True}}
-    odd |= {"versions": 2, "between_variance": None, "within_variance": "?", "mcse": "?"}
+    odd |= {"replicates": 2, "between_variance": None, "within_variance": "?", "mcse": "?"}
     summary = summarize(two(diagnostics=odd))
     assert summary["ok"]
     assert summarize(two(diagnostics={**odd, "ess": 100.0}))["ok"]

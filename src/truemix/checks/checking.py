@@ -71,7 +71,7 @@ def label_shift(
     >>> label_shift(quantifier, np.column_stack([1 - p, p]), random_state=0).passed
     False
     """
-    scored = check_can_be_checked(quantifier).score(X)
+    scored = check_can_be_checked(quantifier).posteriors(X)
     everything = [np.arange(scored.shape[1])]
     return check_scored(quantifier, scored, everything, level=level, random_state=random_state)[0]
 
@@ -109,7 +109,7 @@ def label_shift_by(
     >>> {month: check.passed for month, check in checks.items()}
     {'May': True, 'June': True}
     """
-    scored = check_can_be_checked(quantifier).score(X)
+    scored = check_can_be_checked(quantifier).posteriors(X)
     keys, members = groups_of(groups, scored.shape[1])
     checks = check_scored(quantifier, scored, members, level=level, random_state=random_state)
     return dict(zip(keys, checks, strict=True))

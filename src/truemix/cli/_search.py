@@ -66,7 +66,7 @@ def search(
 ) -> Found:
     """Try all settings of a grid on the labelled items of a file."""
     from truemix.selection import GridSearch
-    from truemix.selection._scores import check_metric
+    from truemix.selection.scores import check_metric
 
     check_metric(metric)
     quantifier_of(choice.method)

@@ -1,16 +1,25 @@
-"""From the likelihood of each item under each class to the mix of classes."""
+"""From the likelihood of each item under each class to the mix of classes.
+
+The parts of quantifiers (classes) are loaded when they are first used: they are scikit-learn
+estimators, which the plain functions do without.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from truemix.inference.batched import maximize_mixtures, sample_mixtures
 from truemix.inference.confusion import sample_confusion
-from truemix.inference.confusion_posterior import ConfusionPosterior
-from truemix.inference.least_squares import LeastSquares
 from truemix.inference.maximum_likelihood import MixtureFit, maximize_mixture
-from truemix.inference.point import Counting, MaximumLikelihood
-from truemix.inference.posterior import Posterior
 from truemix.inference.protocol import Inference, MixtureResult, Replicates
 from truemix.inference.replicates import sample_replicates
-from truemix.inference.resampling import Resampling
 from truemix.inference.sampling import MixtureSample, sample_mixture
+
+if TYPE_CHECKING:
+    from truemix.inference.confusion_posterior import ConfusionPosterior
+    from truemix.inference.least_squares import LeastSquares
+    from truemix.inference.point import Counting, MaximumLikelihood
+    from truemix.inference.posterior import Posterior
+    from truemix.inference.resampling import Resampling
 
 __all__ = [
     "ConfusionPosterior",
@@ -31,3 +40,20 @@ __all__ = [
     "sample_mixtures",
     "sample_replicates",
 ]
+
+_HOME = {
+    "ConfusionPosterior": "confusion_posterior",
+    "Counting": "point",
+    "LeastSquares": "least_squares",
+    "MaximumLikelihood": "point",
+    "Posterior": "posterior",
+    "Resampling": "resampling",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'truemix.inference' has no attribute {name!r}")
+    value = getattr(import_module(f"truemix.inference.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value

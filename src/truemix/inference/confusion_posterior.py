@@ -18,7 +18,7 @@ from truemix.inference.replicates import mix_samples
 from truemix.inference.sampling import MixtureSample
 
 
-class ConfusionPosterior(BaseEstimator):  # type: ignore[misc]
+class ConfusionPosterior(BaseEstimator):
     """Mix and confusion matrix, both uncertain, drawn jointly.
 
     References of class k are observed as ``counts[k] ~ Multinomial(M[k])`` with a uniform prior on

@@ -18,7 +18,7 @@ TIE_BREAK = 1e-14
 SINGULAR = 1e-10
 
 
-class LeastSquares(BaseEstimator):  # type: ignore[misc]
+class LeastSquares(BaseEstimator):
     """Match the mean observation: adjusted counts.
 
     A mix p of classes makes the mean observation ``C p``, where column k of C is the mean

@@ -13,7 +13,7 @@ from truemix.inference.protocol import MixtureResult, Replicates, pooled, weight
 COUNTS_BYTES = 32 << 20
 
 
-class MaximumLikelihood(BaseEstimator):  # type: ignore[misc]
+class MaximumLikelihood(BaseEstimator):
     """The mix that makes the items most likely.
 
     ``argmax over the simplex of sum_i w_i log(sum_k p_k L[i, k])``, solved to the optimum with a
@@ -56,7 +56,7 @@ class MaximumLikelihood(BaseEstimator):  # type: ignore[misc]
         return np.array([fit.prevalence for fit in fits])
 
 
-class Counting(BaseEstimator):  # type: ignore[misc]
+class Counting(BaseEstimator):
     """The mean of the observations: classify and count, or the mean posterior.
 
     Examples

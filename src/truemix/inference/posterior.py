@@ -26,7 +26,7 @@ MAPLS = "mapls"
 DRAWS_BYTES = 32 << 20
 
 
-class Posterior(BaseEstimator):  # type: ignore[misc]
+class Posterior(BaseEstimator):
     """Draws from the posterior of the mix.
 
     The density on the simplex is ``Dirichlet(p; prior) prod_i (sum_k p_k L[i, k])^(w_i / T)``. With

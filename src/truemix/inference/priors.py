@@ -15,6 +15,7 @@ def prior_vector(prior: Any, classes: AnyArray) -> FloatArray:
 
     Examples
     --------
+    >>> import numpy as np
     >>> prior_vector({"ham": 2, "spam": 1}, np.array(["ham", "spam"]))
     array([2., 1.])
     """

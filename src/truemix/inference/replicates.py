@@ -58,7 +58,7 @@ def sample_replicates(
         How many items each row of the pool stands for, a whole number; 1 by default.
     prior, temperature, draws, warmup, sampler, random_state
         As for :func:`truemix.inference.sample_mixtures`. The draws are spread evenly over the
-        replicates, in their order; if there are fewer draws than replicates, the first ones are used.
+        replicates, in their order; of more replicates than draws the first ones are used.
 
     Returns
     -------
@@ -108,8 +108,8 @@ def sample_blocks(
 ) -> list[MixtureSample]:
     """Draw as :func:`sample_replicates` does, from replicates that come in blocks.
 
-    Each block holds the numbers of some replicates and their matrices ``(v, n, K)``; the first block
-    begins with replicate 0, by which the run is planned.
+    Each block holds the numbers of some replicates and their matrices ``(v, n, K)``; the first
+    block begins with replicate 0, by which the run is planned.
     """
     n_replicates = min(n_replicates, settings.draws)
     if n_replicates > 1:

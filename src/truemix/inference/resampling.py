@@ -20,7 +20,7 @@ from truemix.validation import check_choice, check_integer
 ROWS_BYTES = 32 << 20
 
 
-class Resampling(BaseEstimator):  # type: ignore[misc]
+class Resampling(BaseEstimator):
     """The answers of a point inference on items drawn with replacement.
 
     Draws of the population are its answers on resampled batches, those of the batch its answer on

@@ -19,7 +19,7 @@ MAX_COUNT = 2.0**53
 SMOOTHING = 0.5
 
 
-class Confusion(BaseEstimator):  # type: ignore[misc]
+class Confusion(BaseEstimator):
     """The confusion matrix of a classifier.
 
     The observation of item i is its decision ``d_i`` as a one-hot row (hard), or its posterior
@@ -83,7 +83,7 @@ class Confusion(BaseEstimator):  # type: ignore[misc]
         self.counts_ = read_counts(state, (n_classes, n_classes), whole=not self.soft)
 
 
-class Histogram(BaseEstimator):  # type: ignore[misc]
+class Histogram(BaseEstimator):
     """Bins of the posterior of the second of two classes.
 
     The observation of an item is the bin that its posterior falls into, as a one-hot row; bins
@@ -108,10 +108,12 @@ class Histogram(BaseEstimator):  # type: ignore[misc]
     >>> p = np.linspace(0.05, 0.95, 10)
     >>> model = Histogram(bins=2).fit(np.column_stack([1 - p, p]), np.arange(10) // 6, 2)
     >>> model.counts_
-    array([[5., 1.],
+    array([[6., 0.],
            [0., 4.]])
     """
 
+    # There must be two classes.
+    binary = True
     edges_: FloatArray
     counts_: FloatArray
 

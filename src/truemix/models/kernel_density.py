@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 AUTOMATIC = "auto"
 
 
-class KernelDensity(BaseEstimator):  # type: ignore[misc]
+class KernelDensity(BaseEstimator):
     """A kernel density estimate of the posteriors of each class's references.
 
     ``L[i, k] = mean over references j of class k of N(z_i; z_j, h² I)`` with coordinates z of
@@ -198,8 +198,8 @@ class KernelDensity(BaseEstimator):  # type: ignore[misc]
             numbers.sort(key=lambda number: models[number].bandwidth_)
             own = [models[number].bandwidth_ for number in numbers]
             bandwidths, places = np.unique(own, return_inverse=True)
-            references = models[numbers[0]].references_
-            densities = ClassDensities(*references, kernel, bandwidths, shrinkage)
+            reference, codes = models[numbers[0]].references_
+            densities = ClassDensities(reference, codes, kernel, bandwidths, shrinkage)
             matrices = densities.log_likelihood(posteriors)
             yield numbers, [matrices[place] for place in places]
 

@@ -26,7 +26,7 @@ WEIGHTS_SEED = 0
 _STREAM = 10
 
 
-class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
+class PosteriorRatio(BaseEstimator):
     """Calibrated posterior over the share of the class: the likelihood by Bayes' rule.
 
     ``log L[i, k] = log f(p_i)[k] - log share_k`` with a calibration map f, fitted on the
@@ -106,13 +106,17 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
 
     def replicates(self, posteriors: FloatArray, numbers: IntArray, seed: int) -> FloatArray:
         """Return the matrix under other maps; rows are relative to their maximum, in float32."""
-        source = np.random.SeedSequence(seed, spawn_key=(_STREAM,))
-        order = np.random.default_rng(source).permutation(MAX_REPLICATES)
+        order = self.map_order(seed)
         matrices = np.empty((len(numbers), *posteriors.shape), dtype=np.float32)
-        for matrix, number in zip(matrices, order[numbers % MAX_REPLICATES], strict=True):
+        for matrix, number in zip(matrices, order[numbers % len(order)], strict=True):
             scores = self._maps[number].scores(posteriors) - np.log(self._map_shares[number])
             np.subtract(scores, scores.max(axis=1, keepdims=True), out=matrix, casting="same_kind")
         return matrices
+
+    def map_order(self, seed: int) -> IntArray:
+        """Return which of the maps made in ``fit`` each replicate takes, by the seed."""
+        source = np.random.SeedSequence(seed, spawn_key=(_STREAM,))
+        return np.random.default_rng(source).permutation(len(self._maps))
 
     def refits(
         self, posteriors: FloatArray, codes: IntArray, weightings: FloatArray

@@ -23,7 +23,7 @@ _STREAM = 8
 _PREFIX = "resampled_"
 
 
-class ResampledReferences(BaseEstimator):  # type: ignore[misc]
+class ResampledReferences(BaseEstimator):
     """A model with replicates from 100 resamples of its references.
 
     Parameters

@@ -17,7 +17,7 @@ from truemix.models.protocol import is_uncertain
 MAX_RANKED = 2_000
 
 
-class WithUnknown(BaseEstimator):  # type: ignore[misc]
+class WithUnknown(BaseEstimator):
     """A model with one more class: none of the others.
 
     Column K + 1 is the even mix of all classes, tilted towards items that are unusual among

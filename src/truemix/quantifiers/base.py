@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
-from sklearn.utils import get_tags
+from sklearn.utils import ClassifierTags, get_tags
 
 from truemix._saved_arrays import read_classes, read_shares, read_text
 from truemix._strict_json import MAX_DIGITS
@@ -25,12 +25,12 @@ from truemix._version import __version__
 from truemix.estimates import Estimate, EstimateSet
 from truemix.estimates.checks import Check
 from truemix.estimates.draw_origin import DrawOrigin
-from truemix.estimates.unknown import Unknown, split_mix
 from truemix.exceptions import InputError
 from truemix.inference.batched import check_bags
 from truemix.inference.protocol import MixtureResult
 from truemix.quantifiers.content_order import reference_order
 from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring, read_labels
+from truemix.quantifiers.shares import split_result
 from truemix.quantifiers.wiring import infer
 from truemix.tables import column_names, groups_of
 
@@ -148,7 +148,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         -------
         Estimate
         """
-        scored = self.score(X)
+        scored = self.posteriors(X)
         everything = [np.arange(scored.shape[1])]
         return next(self._estimates(scored, everything, check=check))
 
@@ -170,7 +170,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             One estimate per group, sorted as people would: week 9 before week 10, months as in
             the calendar.
         """
-        scored = self.score(X)
+        scored = self.posteriors(X)
         keys, members = groups_of(groups, scored.shape[1])
         found = self._estimates(scored, members, check=check)
         return EstimateSet(dict(zip(keys, found, strict=True)))
@@ -198,10 +198,10 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         >>> [each.prevalence.tolist() for each in quantifier.quantify_bags(pool, [[0], [0, 1]])]
         [[0.9, 0.1], [0.5, 0.5]]
         """
-        scored = self.score(X)
+        scored = self.posteriors(X)
         return self._estimates(scored, check_bags(bags, scored.shape[1]))
 
-    def score(self, X: Any) -> FloatArray:
+    def posteriors(self, X: Any) -> FloatArray:
         """Return the posteriors of items by each model that scores them, ``(M, n, K)``.
 
         Parameters
@@ -378,6 +378,8 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        if getattr(self.parts().model, "binary", False):
+            tags.classifier_tags = ClassifierTags(multi_class=False)
         if self.classifier is not None:
             features = get_tags(self.classifier).input_tags
             tags.input_tags.sparse = features.sparse
@@ -397,39 +399,11 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             del self.feature_names_in_
 
 
-class _Shares(NamedTuple):
-    """The mix of the classes, with draws, and the share of none of them if that was allowed."""
-
-    prevalence: FloatArray
-    draws: FloatArray | None
-    other_draws: FloatArray | None
-    unknown: Unknown | None
-
-
-def split_result(result: MixtureResult, train_prevalence: FloatArray) -> _Shares:
-    """Tell the share of the unknown, the column after the classes, from those of the classes."""
-    if len(result.prevalence) == len(train_prevalence):
-        return _Shares(result.prevalence, result.draws, result.other_draws, None)
-    mix, share = split_mix(result.prevalence, train_prevalence)
-    if result.draws is None or result.other_draws is None:
-        return _Shares(mix, None, None, Unknown(float(share)))
-    draws, unknown = split_mix(result.draws, train_prevalence)
-    others, other_unknown = split_mix(result.other_draws, train_prevalence)
-    found = Unknown(float(unknown.mean()), unknown, other_unknown)
-    return _Shares(draws.mean(axis=0), draws, others, found)
-
-
-def of_classes(mixes: FloatArray, train_prevalence: FloatArray) -> FloatArray:
-    """Return mixes without the share of the unknown, if there is one."""
-    if mixes.shape[-1] == len(train_prevalence):
-        return mixes
-    return split_mix(mixes, train_prevalence)[0]
-
-
 def _check_shares(model: Any, shares: FloatArray) -> None:
     """Refuse a model that was learned from references of other shares."""
+    counts: FloatArray
     if hasattr(model, "references_"):
-        counts = np.bincount(model.references_[1], minlength=len(shares))
+        counts = np.bincount(model.references_[1], minlength=len(shares)).astype(np.float64)
     elif hasattr(model, "counts_"):
         counts = model.counts_.sum(axis=1)
     else:

@@ -42,10 +42,10 @@ class BayesianEMQ(Quantifier):
 
     References are reweighted all together, not within each class, because a bias of the map and
     the training share belong together: if a class gets more weight both rise, and their
-    difference, which is the log-likelihood, stays. A map without biases (``"ts"``, ``"nbvs"``) takes
-    the posteriors to be right at the share of the population, which the references only estimate,
-    and the draws are wider by that. Without a calibration nothing is estimated but this share,
-    and a classifier's training share is a fact: there is nothing sound to reweight.
+    difference, which is the log-likelihood, stays. A map without biases (``"ts"``, ``"nbvs"``)
+    takes the posteriors to be right at the share of the population, which the references only
+    estimate, and the draws are wider by that. Without a calibration nothing is estimated but this
+    share, and a classifier's training share is a fact: there is nothing sound to reweight.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from truemix.inference import Posterior
 from truemix.models import KernelDensity
 from truemix.quantifiers.base import Parts, Quantifier
 from truemix.quantifiers.kdey import known_classes, maybe_unknown
-from truemix.validation import check_choice
+from truemix.validation import check_choice, parameter_error
 
 
 class BayesianKDEy(Quantifier):
@@ -113,6 +113,8 @@ class BayesianKDEy(Quantifier):
         """Return kernel densities with replicates, and the posterior of the mix."""
         if self.reference_uncertainty is not None:
             check_choice(self.reference_uncertainty, "reference_uncertainty", ("bootstrap",))
+        if isinstance(self.prior, str):
+            raise parameter_error("prior", "a positive number, one for each class", self.prior)
         model = KernelDensity(
             kernel=self.kernel,
             bandwidth=self.bandwidth,

@@ -16,6 +16,7 @@ from truemix._typing import FloatArray, IntArray
 from truemix.exceptions import InputError
 from truemix.inference.protocol import MixtureResult, Replicates
 from truemix.models.protocol import is_uncertain
+from truemix.quantifiers.shares import split_result
 
 
 def replicates_of(model: Any, inference: Any, scored: FloatArray) -> Replicates:
@@ -74,7 +75,8 @@ def _observations(model: Any, inference: Any, scored: FloatArray) -> Replicates:
 
 
 def _n_columns(model: Any, scored: FloatArray) -> int:
-    return scored.shape[2] + int(getattr(model, "has_unknown", False))
+    n_classes: int = scored.shape[2]
+    return n_classes + int(getattr(model, "has_unknown", False))
 
 
 def is_spread(model: Any, inference: Any) -> bool:
@@ -106,19 +108,29 @@ def replicates_in_parts(
 
 
 def mixes_of_many(
-    models: Sequence[Any], inferences: Sequence[Any], scored: FloatArray, bags: list[IntArray]
+    models: Sequence[Any],
+    inferences: Sequence[Any],
+    scored: FloatArray,
+    bags: list[IntArray],
+    train_prevalence: FloatArray,
 ) -> Iterator[tuple[list[int], Iterator[FloatArray]]]:
     """Yield the mixes of bags under many models of one kind, fitted on the same references.
 
     Each step yields the numbers of models whose matrices are made together, and then the mixes
-    ``(n_bags, columns)`` of each, in an order in which neighbours give similar answers.
+    ``(n_bags, K)`` of each, in an order in which neighbours give similar answers.
     """
     shares = hasattr(type(models[0]), "matrices_of_many") and not any(
         is_spread(model, inference) for model, inference in zip(models, inferences, strict=True)
     )
     if not shares:
         for number, (model, inference) in enumerate(zip(models, inferences, strict=True)):
-            yield [number], iter([_mixes(inference, replicates_of(model, inference, scored), bags)])
+            replicates = replicates_of(model, inference, scored)
+            if getattr(model, "has_unknown", False):
+                results = inference.infer(replicates, bags)
+                mixes = np.array([split_result(r, train_prevalence).prevalence for r in results])
+            else:
+                mixes = _mixes(inference, replicates, bags)
+            yield [number], iter([mixes])
         return
     n_layers, n_items, n_columns = scored.shape
     posteriors = scored.reshape(-1, n_columns)

@@ -20,7 +20,6 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from truemix._typing import FloatArray
 from truemix.quantifiers import Quantifier
-from truemix.quantifiers.base import of_classes
 from truemix.quantifiers.scoring import Scoring
 from truemix.quantifiers.wiring import mixes_of_many
 from truemix.selection._settings import Setting, naming
@@ -86,7 +85,8 @@ def _judge(
     for own in _of_one_kind(quantifiers):
         models = [quantifiers[number].model_ for number in own]
         inferences = [quantifiers[number].inference_ for number in own]
-        groups = mixes_of_many(models, inferences, posteriors.pool, validation.bags)
+        train = validation.train_prevalence
+        groups = mixes_of_many(models, inferences, posteriors.pool, validation.bags, train)
         while True:
             shared, group = _timed(next, groups, None)
             if group is None:
@@ -95,13 +95,13 @@ def _judge(
             for number in numbers:
                 start = time.perf_counter()
                 with naming(settings[number]):
-                    mixes = of_classes(next(answers), validation.train_prevalence)
+                    mixes = next(answers)
                     error = errors(
                         metric,
                         validation.truth,
                         mixes,
                         sizes=validation.sizes,
-                        train_prevalence=validation.train_prevalence,
+                        train_prevalence=train,
                     )
                 seconds = fitting[number] + shared / len(numbers) + time.perf_counter() - start
                 yield Result(number, float(error.mean()), _standard_error(error), seconds)

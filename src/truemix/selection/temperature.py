@@ -16,7 +16,7 @@ from truemix.estimates.intervals import check_level, interval_of
 from truemix.exceptions import InputError
 from truemix.metrics import hard_coverage, soft_coverage, winkler_score
 from truemix.quantifiers import Quantifier
-from truemix.quantifiers.base import split_result
+from truemix.quantifiers.shares import split_result
 from truemix.quantifiers.wiring import replicates_in_parts
 from truemix.selection._progress import progress
 from truemix.selection._settings import check_quantifier, configured

@@ -7,15 +7,15 @@ from support import posteriors
 from truemix import KDEy
 from truemix.densities import kde_log_likelihood
 from truemix.inference import maximize_mixture
+from truemix.models import bandwidth_selection, out_of_fold
+from truemix.models.bandwidth_selection import choose_smoothing
 from truemix.protocols import DirichletBags
-from truemix.quantifiers import automatic, held_out
-from truemix.quantifiers.automatic import choose_smoothing
 
 
 def test_the_errors_are_those_of_targets_judged_by_the_other_folds(monkeypatch):
     """Against the definition, written out with the public functions."""
-    monkeypatch.setattr(automatic, "N_BAGS", 5)
-    monkeypatch.setattr(automatic, "FEWEST_BAGS", 5)
+    monkeypatch.setattr(bandwidth_selection, "N_BAGS", 5)
+    monkeypatch.setattr(bandwidth_selection, "MIN_BAGS", 5)
     P, codes = posteriors(120, 3, seed=0)
     bandwidths, shrinkages = np.array([0.2, 0.6]), (0.1, 0.9)
     choice = choose_smoothing(P, codes, "aitchison", bandwidths, shrinkages)
@@ -23,7 +23,7 @@ def test_the_errors_are_those_of_targets_judged_by_the_other_folds(monkeypatch):
     # So few references are dealt to 20 folds, four times.
     rounds = []
     for _ in range(4):
-        fold = held_out.folds_of(codes, rng, 20)
+        fold = out_of_fold.folds_of(codes, rng, 20)
         seed = int(rng.integers(2**32))
         rounds.append((fold, DirichletBags(n_bags=5, bag_size=120, random_state=seed)))
     for row in choice.best:
@@ -49,7 +49,7 @@ def test_the_errors_are_those_of_targets_judged_by_the_other_folds(monkeypatch):
 
 def test_folds_spread_each_class_evenly():
     codes = np.repeat([0, 1, 2], [2, 13, 40])
-    fold = held_out.folds_of(codes, np.random.default_rng(0))
+    fold = out_of_fold.folds_of(codes, np.random.default_rng(0))
     for k in range(3):
         counts = np.bincount(fold[codes == k], minlength=5)
         assert counts.max() - counts.min() <= 1
@@ -60,7 +60,7 @@ def test_a_lucky_spike_is_smoothed_away():
     errors = np.full((6, 10), 0.1)
     errors[1, 7] = 0.045
     errors[3:6, 2:6] = 0.05
-    best = np.unravel_index(automatic._smoothed(errors).argmin(), errors.shape)
+    best = np.unravel_index(bandwidth_selection._smoothed(errors).argmin(), errors.shape)
     assert best[0] >= 3
 
 
@@ -77,8 +77,8 @@ def test_of_settings_that_tie_the_least_shrinkage_is_chosen():
     means[1:, 3:7] = 0.102
     means[4, 3:7] = 0.1
     # The differences are known to 0.1 / 10 with noise, and almost exactly without.
-    assert automatic._ranking(bag_errors(means, 0.1), 1, 0.0)[0][0] == 1
-    assert automatic._ranking(bag_errors(means, 1e-6), 1, 0.0)[0][0] == 4
+    assert bandwidth_selection._ranking(bag_errors(means, 0.1), 1, 0.0)[0][0] == 1
+    assert bandwidth_selection._ranking(bag_errors(means, 1e-6), 1, 0.0)[0][0] == 4
 
 
 def test_rounds_with_the_same_references_make_differences_no_more_believable():
@@ -86,10 +86,10 @@ def test_rounds_with_the_same_references_make_differences_no_more_believable():
     means[1:, 3:7] = 0.1045
     means[4, 3:7] = 0.1
     errors = bag_errors(means, 0.02)
-    once = automatic._ranking(errors, 1, 0.0)
-    assert automatic._ranking(np.concatenate([errors] * 4, axis=2), 4, 0.0)[0] == once[0]
+    once = bandwidth_selection._ranking(errors, 1, 0.0)
+    assert bandwidth_selection._ranking(np.concatenate([errors] * 4, axis=2), 4, 0.0)[0] == once[0]
     # As if the rounds were 400 bags of other references.
-    assert automatic._ranking(np.concatenate([errors] * 4, axis=2), 1, 0.0)[0] != once[0]
+    assert bandwidth_selection._ranking(np.concatenate([errors] * 4, axis=2), 1, 0.0)[0] != once[0]
 
 
 def test_differences_are_judged_on_the_same_bags():
@@ -98,12 +98,12 @@ def test_differences_are_judged_on_the_same_bags():
     means[4, 3:7] = 0.1
     # Hard and easy bags, the same for all settings, say nothing about the settings.
     hard = np.random.default_rng(1).exponential(1.0, 100)
-    assert automatic._ranking(bag_errors(means, 1e-6) + hard, 1, 0.0)[0][0] == 4
+    assert bandwidth_selection._ranking(bag_errors(means, 1e-6) + hard, 1, 0.0)[0][0] == 4
 
 
 def test_runners_up_follow_by_error():
     means = np.linspace(0.1, 0.3, 10)[None, :]
-    order = automatic._ranking(bag_errors(means, 1e-6), 1, 0.0)
+    order = bandwidth_selection._ranking(bag_errors(means, 1e-6), 1, 0.0)
     assert [column for _, column, _ in order] == list(range(6))
     assert [tie for _, _, tie in order] == [True] + [False] * 5
 
@@ -111,14 +111,14 @@ def test_runners_up_follow_by_error():
 def test_with_few_references_more_settings_tie_and_the_choice_stays():
     means = 0.1 * np.geomspace(1.0, 2.0, 60).reshape(6, 10)
     errors = bag_errors(means, 1e-6)
-    order = automatic._ranking(errors, 1, 0.3)
-    smooth = automatic._smoothed(means)
+    order = bandwidth_selection._ranking(errors, 1, 0.3)
+    smooth = bandwidth_selection._smoothed(means)
     tied = np.flatnonzero(smooth.ravel() <= 1.3 * smooth.min())
-    assert order[0][:2] == automatic._ranking(errors, 1, 0.0)[0][:2] == (0, 0)
+    assert order[0][:2] == bandwidth_selection._ranking(errors, 1, 0.0)[0][:2] == (0, 0)
     assert all(tie for _, _, tie in order)
     # From the best to the worst of those that tie, in even steps.
     places = [10 * row + column for row, column, _ in order]
-    assert len(places) == automatic.MAX_TIES < len(tied)
+    assert len(places) == bandwidth_selection.MAX_TIES < len(tied)
     assert places[1] == 1
     assert places[-1] == tied[-1]
     assert np.ptp(np.diff(places[1:])) <= 1
@@ -131,19 +131,19 @@ def test_the_choice_is_near_the_best_in_hindsight(kernel):
     bags = list(DirichletBags(n_bags=30, bag_size=500, random_state=3).bags(truth))
 
     def error(fitted):
-        evidence = fitted._evidence(pool)
+        found = fitted.quantify_bags(pool, [bag.index for bag in bags])
         return np.mean(
             [
-                np.abs(fitted._infer(evidence[bag.index]).prevalence - bag.prevalence).mean()
-                for bag in bags
+                np.abs(e.prevalence - bag.prevalence).mean()
+                for e, bag in zip(found, bags, strict=True)
             ]
         )
 
     chosen = KDEy(kernel=kernel).fit(reference, labels)
     hindsight = min(
         error(KDEy(kernel=kernel, bandwidth=h, shrinkage=lam).fit(reference, labels))
-        for h in automatic.BANDWIDTHS[kernel]
-        for lam in automatic.SHRINKAGES[kernel][:4:3]
+        for h in bandwidth_selection.BANDWIDTHS[kernel]
+        for lam in bandwidth_selection.SHRINKAGES[kernel][:4:3]
     )
     # On real data sets the choice costs 14 % on average; here, with exact label shift, less.
     assert error(chosen) < 1.25 * hindsight
@@ -155,7 +155,7 @@ def test_the_choice_and_the_runners_up_are_reported():
     table = fitted.quantify(reference).settings["selection"]
     assert table[0]["bandwidth"] == fitted.bandwidth_
     assert table[0]["shrinkage"] == fitted.shrinkage_
-    assert 6 <= len(table) <= automatic.MAX_TIES
+    assert 6 <= len(table) <= bandwidth_selection.MAX_TIES
     again = KDEy().fit(reference, labels)
     assert again.selection_ == fitted.selection_
 
@@ -182,7 +182,7 @@ def test_tiny_and_lopsided_references_work():
 
 def test_large_references_are_thinned_but_rare_classes_are_kept():
     codes = np.repeat([0, 1, 2], [30, 2_000, 50_000])
-    rows = held_out.at_most(3000, codes, np.random.default_rng(0))
+    rows = out_of_fold.at_most(3000, codes, np.random.default_rng(0))
     counts = np.bincount(codes[rows])
     assert counts[0] == 30
     assert counts[1] == 1000
