@@ -174,3 +174,28 @@ def test_a_plan_made_from_some_items_leaves_the_posterior_as_it_is(monkeypatch):
     error = np.sqrt(2 * whole.diagnostics["within_variance"] / (0.3 * 4000))
     assert (np.abs(whole.draws.mean(axis=0) - planned.draws.mean(axis=0)) < 5 * error).all()
     np.testing.assert_allclose(planned.draws.std(axis=0), whole.draws.std(axis=0), rtol=0.1)
+
+
+@pytest.mark.parametrize("options", [{}, {"temperature": 2.0}, {"sampler": "nuts", "draws": 240}])
+def test_rows_with_weights_are_as_many_equal_rows(options):
+    """Rows that stand for several items have the posterior of the items one by one."""
+    replicates = overlapping(60, 3, 40)
+    copies = np.random.default_rng(0).integers(0, 4, 60)
+    expanded = np.repeat(replicates, copies, axis=1)
+    settings = {"draws": 4000, "random_state": 0, **options}
+    (found,) = sample_replicates(replicates, [np.arange(60)], weights=copies, **settings)
+    (expected,) = sample_replicates(expanded, [np.arange(copies.sum())], **settings)
+    error = np.hypot(found.diagnostics["mcse"], expected.diagnostics["mcse"])
+    # Four standard errors of the difference of two means.
+    assert (np.abs(found.draws.mean(axis=0) - expected.draws.mean(axis=0)) < 4 * error).all()
+    np.testing.assert_allclose(found.draws.std(axis=0), expected.draws.std(axis=0), rtol=0.15)
+    # The realised mix is one of as many items, and spreads as theirs does.
+    counts = found.batch * copies.sum()
+    np.testing.assert_allclose(counts, counts.round(), atol=1e-6)
+    np.testing.assert_allclose(found.batch.sum(axis=1), 1)
+    np.testing.assert_allclose(found.batch.std(axis=0), expected.batch.std(axis=0), rtol=0.15)
+
+
+def test_weights_of_replicates_must_be_whole_numbers():
+    with pytest.raises(InputError, match=r"weights\[1\] is 0.5; with several replicates"):
+        sample_replicates(overlapping(3, 2, 2), [[0, 1]], weights=[1, 0.5, 1])

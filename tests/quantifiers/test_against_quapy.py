@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from support import Given, posteriors
-from truemix import ACC, CC, EMQ, PCC, KDEy
+from truemix import ACC, CC, EMQ, PACC, PCC, PQ, KDEy
 from truemix.densities import kde_log_likelihood
 
 # QuaPy and what it imports warn about their own use of NumPy, scikit-learn and SciPy.
@@ -86,6 +86,27 @@ def test_acc_agrees(quapy, data):
     found = ACC().fit(reference, labels).predict(target)
     # Least squares on the simplex by SLSQP with finite differences on its side.
     np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_pacc_agrees(quapy, data):
+    reference, labels, target = data
+    expected = quapy.PACC(Given()).fit(reference, labels).predict(target)
+    found = PACC().fit(reference, labels).predict(target)
+    # As for ACC.
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_pq_counts_the_same_bins(quapy):
+    """Its sampler needs Stan; what it is given does not."""
+    from quapy.method import confidence
+
+    reference, labels = posteriors(200, 2, seed=0)
+    theirs = confidence.PQ.__new__(confidence.PQ)
+    theirs.nbins, theirs.fixed_bins = 5, False
+    theirs.classifier = Given().fit(reference, labels)
+    theirs.aggregation_fit(reference, labels)
+    found = PQ(bins=5).fit(reference, labels).model_.counts_
+    np.testing.assert_array_equal(found, [theirs.neg_hist, theirs.pos_hist])
 
 
 @pytest.mark.parametrize("calibration", [None, "ts", "bcts"])

@@ -87,9 +87,8 @@ class Histogram(BaseEstimator):
     """Bins of the posterior of the second of two classes.
 
     The observation of an item is the bin that its posterior falls into, as a one-hot row; bins
-    have about equally many references each (quantiles of all references, both classes weighing
-    the same). The log-likelihood is that of the bin, ``log C[bin, k]``, as for
-    :class:`Confusion`.
+    end at quantiles of all references. The log-likelihood is that of the bin, ``log C[bin, k]``,
+    as for :class:`Confusion`.
 
     Parameters
     ----------
@@ -108,7 +107,7 @@ class Histogram(BaseEstimator):
     >>> p = np.linspace(0.05, 0.95, 10)
     >>> model = Histogram(bins=2).fit(np.column_stack([1 - p, p]), np.arange(10) // 6, 2)
     >>> model.counts_
-    array([[6., 0.],
+    array([[5., 1.],
            [0., 4.]])
     """
 
@@ -131,21 +130,15 @@ class Histogram(BaseEstimator):
                 f"Histogram bins the posterior of one of two classes, but there are {n_classes}; "
                 "use KDEy or EMQ for more."
             )
-        p = posteriors[:, 1]
-        weights = 1.0 / np.bincount(codes, minlength=2)[codes]
-        order = np.argsort(p, kind="stable")
-        reached = np.cumsum(weights[order])
-        inner = np.arange(1, self.bins) / self.bins * reached[-1]
-        # Between the references on both sides, so that none lies on an edge.
-        place = np.searchsorted(reached, inner * (1.0 - 1e-12)).clip(0, len(p) - 2)
-        between = 0.5 * (p[order[place]] + p[order[place + 1]])
-        self.edges_ = np.unique(between)
+        inner = np.arange(1, self.bins) / self.bins
+        self.edges_ = np.unique(np.quantile(posteriors[:, 1], inner))
         self.counts_ = np.eye(2)[codes].T @ self.observe(posteriors)
         return self
 
     def observe(self, posteriors: FloatArray) -> FloatArray:
         """Return the bin of each item as a one-hot row, ``(n, D)``."""
-        place = np.searchsorted(self.edges_, posteriors[:, 1], side="right")
+        # An edge belongs to the bin below it.
+        place = np.searchsorted(self.edges_, posteriors[:, 1], side="left")
         return np.asarray(np.eye(len(self.edges_) + 1)[place])
 
     def log_likelihood(self, posteriors: FloatArray) -> FloatArray:

@@ -89,7 +89,8 @@ class WithUnknown(BaseEstimator):
             here = np.flatnonzero(fold[ranked] == f)
             # The only item of a class has to stand in for it even where it is judged itself.
             others = np.flatnonzero((fold != f) | (counts[codes] == 1))
-            model = self._unfitted().fit(posteriors[others], codes[others], n_classes)
+            model = self._unfitted()
+            model.fit(posteriors[others], codes[others], n_classes)
             self._log_likelihood[here] = model.log_likelihood(posteriors[ranked[here]])
 
     def _unfitted(self) -> Any:
