@@ -10,11 +10,27 @@ from truemix.inference._failures import failures
 from truemix.inference.confusion import sample_confusion
 
 
+class Made:
+    """A kernel whose chains are made by a function of the thinning."""
+
+    n_chains = N_CHAINS
+
+    def __init__(self, more):
+        self._more = more
+
+    def advance(self, number, kept, thinning):
+        if number == 0:
+            self._chains = self._more(thinning)
+        return self._chains[number]
+
+    def report(self):
+        return {"divergences": 0, "acceptance": 1.0, "steps": 0}
+
+
 def judged(more, n_draws=400, n_classes=2, certain=None):
     """Settle chains of a made-up kernel and return the sentences about them."""
-    settled = settle(more, n_draws, n_classes, thinning=1, most=4, certain=certain)
-    diagnostics = {**settled.worth, "divergences": 0, "thinning": settled.thinning}
-    return settled, failures(diagnostics, n_draws)
+    settled = settle(Made(more), n_draws, n_classes, most=4, certain=certain)
+    return settled, failures(settled.diagnostics, n_draws)
 
 
 def mixes(shares):
@@ -39,7 +55,7 @@ def test_chains_in_two_modes_are_found():
     centres = np.where(np.arange(N_CHAINS) % 2 == 1, 0.3, 0.7)[:, None]
     settled, failed = judged(lambda _: mixes(centres + 0.02 * rng.normal(size=(N_CHAINS, 50))))
     # Chains know no more than which mode they are in.
-    assert settled.worth["ess"] < N_CHAINS + 1
+    assert settled.diagnostics["ess"] < N_CHAINS + 1
     assert "R-hat" in failed[-1]
 
 
@@ -55,7 +71,7 @@ def test_what_is_the_same_in_all_draws_is_certain_or_suspicious():
         return mixes(np.full((N_CHAINS, 50), 1.0))
 
     settled, failed = judged(constant)
-    assert settled.worth["ess"] == N_CHAINS
+    assert settled.diagnostics["ess"] == N_CHAINS
     assert failed[0].startswith("A share is the same in all draws although the items do not make")
     _, failed = judged(constant, certain=np.array([True, True]))
     assert failed == []

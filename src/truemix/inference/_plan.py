@@ -21,7 +21,7 @@ from truemix.inference._proposal import Chances, Proposal, chances, make_proposa
 _AIM = 0.55
 # What a plan may cost at most, in its own nanoseconds: about half a minute.
 _BUDGET = 3e10
-MOST_CHAINS = 8
+MAX_CHAINS = 8
 # Without Gibbs sweeps in between nothing helps a chain out of a place that proposals avoid, so
 # they must be good ones.
 _MOSTLY = 0.5
@@ -79,7 +79,7 @@ def make_plan(
 ) -> Plan:
     """Choose the sampler with the smaller predicted cost for the same effective draws."""
     nuts = _cost_of_nuts(posterior, settings)
-    chains = int(min(max(_BUDGET / nuts, 1), MOST_CHAINS))
+    chains = int(min(max(_BUDGET / nuts, 1), MAX_CHAINS))
     if settings.sampler == "nuts":
         return Plan("nuts", "it was asked for", chains)
     if settings.temperature != 1.0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -11,10 +11,16 @@ from truemix.exceptions import InputError
 from truemix.inference._allocation import Layout, allocate_draws, arrange
 from truemix.inference._chains import (
     N_CHAINS,
+    NUTS_CHAINS,
     SECOND,
+    Kernel,
+    Restarted,
+    Start,
+    Stepped,
     draws_per_chain,
     far_start,
     near_corner,
+    report_of,
     settle,
     starts_far,
 )
@@ -23,10 +29,10 @@ from truemix.inference._failures import DIVERGENT, failures
 from truemix.inference._gibbs import sweep
 from truemix.inference._nutpie import Chain
 from truemix.inference._nuts import away_from_mode, run_nuts
-from truemix.inference._plan import MOST_CHAINS, Plan, Settings, make_plan
+from truemix.inference._plan import MAX_CHAINS, Plan, Settings, make_plan
 from truemix.inference._posterior import Posterior, make_posterior
 from truemix.inference._proposal import Proposal, jump_chain, no_proposal
-from truemix.inference._random import State, seed_state
+from truemix.inference._random import seed_state
 
 # Mean acceptances of NUTS to try in turn, until hardly any trajectory diverges.
 _ACCEPT = (0.8, 0.95, 0.99)
@@ -37,8 +43,6 @@ _AT_THE_MODE, _FAR = 0.1, 3.0
 # The same for independent proposals: a chain that starts where hardly any lead to would stay there,
 # and nothing follows from that.
 _WIDE = 2.0
-# Chains of NUTS, which take long to adapt; the fourth part of them starts far away.
-NUTS_CHAINS = 4
 # A class is impossible for an item if its likelihood is this part of the largest.
 _IMPOSSIBLE = 1e-12
 
@@ -79,14 +83,23 @@ def draw_mixes(
     made = settings._replace(draws=N_CHAINS * draws_per_chain(settings.draws))
     plan = make_plan(posterior, layout, made, whole, pilot)
     if plan.sampler == "gibbs":
-        results = _by_gibbs(posterior, layout, settings, plan, chains)
+        kernel = _gibbs(posterior, layout, plan, chains)
     elif plan.proposal is not None:
-        results = _by_jumps(posterior, layout, settings, plan, plan.proposal, chains, allocation)
+        kernel = _metropolis(posterior, plan, plan.proposal, chains)
     else:
-        results = _by_nuts(posterior, layout, settings, plan, chains, allocation)
-    draws, batch, diagnostics = results
+        kernel = _nuts(posterior, settings, chains)
+    K = len(posterior.mode)
+    settled = settle(
+        kernel, settings.draws, K,
+        thinning=plan.thinning, most=plan.most, certain=_certain(posterior),
+    )  # fmt: skip
+    draws = np.ascontiguousarray(settled.values[:, :K])
+    if settled.values.shape[1] > K:
+        batch = np.ascontiguousarray(settled.values[:, K:])
+    else:
+        batch = allocate_draws(layout, draws, seed_state(allocation))
     check_finite("mix", draws, batch)
-    return draws, batch, {"sampler": plan.sampler, "reason": plan.reason, **diagnostics}
+    return draws, batch, {"sampler": plan.sampler, "reason": plan.reason, **settled.diagnostics}
 
 
 def draw_replicate(
@@ -106,8 +119,7 @@ def draw_replicate(
     chain = run_nuts(posterior, settings.draws, settings.warmup, own, accept, spread)
     draws = np.ascontiguousarray(chain.draws)
     batch = allocate_draws(layout, draws, seed_state(allocation))
-    diagnostics = _statistics({}, chain.acceptance, 1, chain.steps)
-    return draws, batch, {**diagnostics, "divergences": chain.divergences}
+    return draws, batch, {**report_of([chain]), "thinning": 1}
 
 
 def check_gibbs(temperature: float, w: FloatArray, whole: bool) -> None:
@@ -129,21 +141,10 @@ def _only_one_class(draws: int) -> tuple[FloatArray, FloatArray, dict[str, Any]]
     diagnostics = {
         "sampler": "exact",
         "reason": "there is only one class",
-        **_statistics({"ess": float(draws), "rhat": 1.0, "rhat_limit": 1.0}, 1.0, 1, 0),
+        **{"ess": float(draws), "rhat": 1.0, "rhat_limit": 1.0, "constant": 0},
+        **{"divergences": 0, "acceptance": 1.0, "steps": 0, "thinning": 1},
     }
     return np.ones((draws, 1)), np.ones((draws, 1)), diagnostics
-
-
-def _statistics(
-    chain: dict[str, Any], acceptance: float, thinning: int, steps: int
-) -> dict[str, Any]:
-    return {
-        **chain,
-        "divergences": 0,
-        "acceptance": acceptance,
-        "thinning": thinning,
-        "steps": steps,
-    }
 
 
 def _certain(posterior: Posterior) -> BoolArray:
@@ -155,17 +156,9 @@ def _certain(posterior: Posterior) -> BoolArray:
     return np.asarray(impossible | (impossible.sum() == len(impossible) - 1))
 
 
-class _Start(NamedTuple):
-    """Where a chain is, its random stream, and how many steps to discard."""
-
-    pi: FloatArray
-    state: State
-    discard: int
-
-
 def _starts(
     posterior: Posterior, plan: Plan, stream: np.random.SeedSequence, spread: float = np.inf
-) -> list[_Start]:
+) -> list[Start]:
     """Return the chains: the steps to discard are shared out, but a far start takes its own.
 
     Far starts are in the corners of the simplex, or ``spread`` standard deviations from the mode.
@@ -181,124 +174,60 @@ def _starts(
             else:
                 pi = near_corner(far_start(own, len(pi)), first + number // SECOND)
             discard = max(discard, plan.forget)
-        starts.append(_Start(pi, seed_state(own), discard))
+        starts.append(Start((pi,), seed_state(own), discard))
     return starts
 
 
-def _by_gibbs(
-    posterior: Posterior,
-    layout: Layout,
-    settings: Settings,
-    plan: Plan,
-    stream: np.random.SeedSequence,
-) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
-    K, kept = len(posterior.mode), draws_per_chain(settings.draws)
+def _gibbs(
+    posterior: Posterior, layout: Layout, plan: Plan, stream: np.random.SeedSequence
+) -> Kernel:
+    """Return Gibbs sampling, maybe with independent proposals; both views are columns."""
     tries = 0 if plan.proposal is None else 1
-    proposal = plan.proposal or no_proposal(K)
-    starts, made, accepted = _starts(posterior, plan, stream), 0, 0
+    proposal = plan.proposal or no_proposal(len(posterior.mode))
 
-    def more(thinning: int) -> FloatArray:
-        nonlocal made, accepted
-        chains = []
-        for start in starts:
-            discard = start.discard if made < N_CHAINS else 0
-            draws, batch, taken = sweep(
-                layout, posterior.prior, start.pi, start.state, discard, kept, thinning, proposal,
-                tries,
-            )  # fmt: skip
-            chains.append(np.hstack([draws, batch]))
-            made, accepted = made + 1, accepted + taken
-        return np.stack(chains)
+    def step(start: Start, discard: int, kept: int, thinning: int) -> tuple[FloatArray, int]:
+        (pi,) = start.place
+        draws, batch, accepted = sweep(
+            layout, posterior.prior, pi, start.state, discard, kept, thinning, proposal,
+            tries,
+        )  # fmt: skip
+        return np.hstack([draws, batch]), accepted
 
-    settled = settle(
-        more, settings.draws, K,
-        thinning=plan.thinning, most=plan.most, certain=_certain(posterior),
-    )  # fmt: skip
-    steps = sum(start.discard for start in starts) + N_CHAINS * kept * settled.thinning
-    draws, batch = np.hsplit(settled.values, 2)
-    acceptance = accepted / steps if tries else 1.0
-    diagnostics = _statistics(settled.worth, acceptance, settled.thinning, steps)
-    return np.ascontiguousarray(draws), np.ascontiguousarray(batch), diagnostics
+    return Stepped(step, _starts(posterior, plan, stream), proposes=tries > 0)
 
 
-def _by_jumps(
-    posterior: Posterior,
-    layout: Layout,
-    settings: Settings,
-    plan: Plan,
-    proposal: Proposal,
-    stream: np.random.SeedSequence,
-    allocation: np.random.SeedSequence,
-) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
-    K, kept = len(posterior.mode), draws_per_chain(settings.draws)
-    starts, made, accepted = _starts(posterior, plan, stream, _WIDE), 0, 0
+def _metropolis(
+    posterior: Posterior, plan: Plan, proposal: Proposal, stream: np.random.SeedSequence
+) -> Kernel:
+    """Return Metropolis sampling with independent proposals."""
 
-    def more(thinning: int) -> FloatArray:
-        nonlocal made, accepted
-        chains = []
-        for start in starts:
-            discard = start.discard if made < N_CHAINS else 0
-            draws, taken = jump_chain(proposal, start.pi, start.state, discard, kept, thinning)
-            chains.append(draws)
-            made, accepted = made + 1, accepted + taken
-        return np.stack(chains)
+    def step(start: Start, discard: int, kept: int, thinning: int) -> tuple[FloatArray, int]:
+        (pi,) = start.place
+        draws, accepted = jump_chain(proposal, pi, start.state, discard, kept, thinning)
+        return draws, accepted
 
-    settled = settle(
-        more, settings.draws, K,
-        thinning=plan.thinning, most=plan.most, certain=_certain(posterior),
-    )  # fmt: skip
-    steps = sum(start.discard for start in starts) + N_CHAINS * kept * settled.thinning
-    batch = allocate_draws(layout, settled.values, seed_state(allocation))
-    diagnostics = _statistics(settled.worth, accepted / steps, settled.thinning, steps)
-    return settled.values, batch, diagnostics
+    return Stepped(step, _starts(posterior, plan, stream, _WIDE))
 
 
 def _acceptances(posterior: Posterior) -> list[float]:
     return list(_ACCEPT if posterior.prior.min() >= _LONG_TAIL else _ACCEPT[1:])
 
 
-def _by_nuts(
-    posterior: Posterior,
-    layout: Layout,
-    settings: Settings,
-    plan: Plan,
-    stream: np.random.SeedSequence,
-    allocation: np.random.SeedSequence,
-) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
+def _nuts(posterior: Posterior, settings: Settings, stream: np.random.SeedSequence) -> Kernel:
+    """Return NUTS; its first chain finds steps that are short enough."""
     kept = draws_per_chain(settings.draws, NUTS_CHAINS)
-    most = NUTS_CHAINS * MOST_CHAINS + len(_ACCEPT)
+    most = NUTS_CHAINS * MAX_CHAINS + len(_ACCEPT)
     seeds = iter(stream.generate_state(most, np.uint64).tolist())
-    accept, done = _acceptances(posterior), list[Chain]()
+    accept = _acceptances(posterior)
 
-    def run(number: int) -> Chain:
+    def run(number: int, first: bool) -> Chain:
         # Chains that follow start from the same mode and scales: less is left to adapt.
-        warmup = settings.warmup if not done else settings.warmup // NUTS_CHAINS
+        warmup = settings.warmup if first else settings.warmup // NUTS_CHAINS
         spread = _FAR if starts_far(number) else _AT_THE_MODE
-        return run_nuts(posterior, kept, warmup, next(seeds), accept[0], spread)
+        chain = run_nuts(posterior, kept, warmup, next(seeds), accept[0], spread)
+        if first and chain.divergences > DIVERGENT * kept and len(accept) > 1:
+            accept.pop(0)
+            return run(number, first)
+        return chain
 
-    def more(rounds: int) -> FloatArray:
-        # NUTS cannot go on where it was: instead of longer chains there are more of them, which
-        # are thinned to the same number of draws.
-        chains = []
-        for number in range(NUTS_CHAINS):
-            own = [run(number) for _ in range(rounds)]
-            while not done and own[0].divergences > DIVERGENT * kept and len(accept) > 1:
-                done.append(own[0])
-                accept.pop(0)
-                own = [run(number) for _ in range(rounds)]
-            done.extend(own)
-            chains.append(np.concatenate([chain.draws for chain in own])[rounds - 1 :: rounds])
-        return np.stack(chains)
-
-    settled = settle(
-        more, settings.draws, len(posterior.mode),
-        thinning=1, most=plan.most, certain=_certain(posterior),
-    )  # fmt: skip
-    batch = allocate_draws(layout, settled.values, seed_state(allocation))
-    acceptance = float(np.mean([chain.acceptance for chain in done]))
-    steps = sum(chain.steps for chain in done)
-    diagnostics = _statistics(settled.worth, acceptance, settled.thinning, steps)
-    used = done[-NUTS_CHAINS * settled.thinning :]
-    return settled.values, batch, {
-        **diagnostics, "divergences": sum(chain.divergences for chain in used)
-    }  # fmt: skip
+    return Restarted(run)

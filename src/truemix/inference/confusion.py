@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +14,14 @@ from truemix.inference.sampling import MixtureSample, check_seed, check_settings
 from truemix.validation import MAX_WEIGHT
 
 if TYPE_CHECKING:
+    from truemix.inference._chains import Kernel
     from truemix.inference._nutpie import Chain
+    from truemix.inference._plan import Settings
 
 # How far sweeps may be thinned to get the promised effective draws.
-MOST_THINNING = 256
-MOST_CHAINS = 8
-# Chains of NUTS, and how far from the centre of what is known beforehand they start.
-NUTS_CHAINS = 4
+MAX_THINNING = 256
+MAX_CHAINS = 8
+# How far from the centre of what is known beforehand chains of NUTS start.
 _AT_THE_MODE, _FAR = 0.1, 2.0
 
 
@@ -79,9 +80,7 @@ def sample_confusion(
     problem = _Problem(
         settings.prior, 1.0 + F / settings.temperature, counts / settings.temperature, counts
     )
-    if settings.sampler == "nuts":
-        return _by_nuts(problem, settings.draws, settings.warmup, seed)
-    return _by_gibbs(problem, settings.draws, settings.warmup, seed)
+    return _draw(problem, settings, seed)
 
 
 class _Problem(NamedTuple):
@@ -93,44 +92,51 @@ class _Problem(NamedTuple):
     counts: IntArray
 
 
-def _by_gibbs(
-    problem: _Problem, draws: int, warmup: int, seed: np.random.SeedSequence
-) -> MixtureSample:
-    from truemix.inference._chains import N_CHAINS, draws_per_chain, settle
+def _draw(problem: _Problem, settings: Settings, seed: np.random.SeedSequence) -> MixtureSample:
+    from truemix.inference._chains import settle
+    from truemix.inference._failures import failures
+    from truemix.inference._joint_nuts import realised
+    from truemix.inference._random import seed_state
+
+    n_classes = len(problem.prior)
+    if settings.sampler == "nuts":
+        stream, allocation = seed.spawn(2)
+        settled = settle(
+            _nuts(problem, settings, stream), settings.draws, n_classes, most=MAX_CHAINS
+        )
+        batch = realised(settled.values, n_classes, problem.counts, seed_state(allocation))
+        about = {"sampler": "nuts", "reason": "it was asked for"}
+    else:
+        kernel = _gibbs(problem, settings, seed)
+        settled = settle(kernel, settings.draws, n_classes, most=MAX_THINNING)
+        batch = np.ascontiguousarray(settled.values[:, n_classes:])
+        about = {
+            "sampler": "gibbs",
+            "reason": "mix and confusion matrix are conjugate given the classes of the items",
+        }
+    mixes = np.ascontiguousarray(settled.values[:, :n_classes])
+    check_finite("mix", mixes, batch)
+    diagnostics = {**about, **settled.diagnostics}
+    diagnostics["failed"] = failures(diagnostics, settings.draws)
+    return MixtureSample(mixes, batch, diagnostics)
+
+
+def _gibbs(problem: _Problem, settings: Settings, seed: np.random.SeedSequence) -> Kernel:
+    """Return Gibbs sampling of mix and confusion matrix; both views are columns."""
+    from truemix.inference._chains import N_CHAINS, Start, Stepped
     from truemix.inference._joint_gibbs import joint_sweeps
     from truemix.inference._random import seed_state
 
-    n_classes, kept = len(problem.prior), draws_per_chain(draws)
-    own = seed.spawn(N_CHAINS)
-    starts = [_start(problem, number, each) for number, each in enumerate(own)]
-    states = [seed_state(each) for each in own]
-    discards = [_discard(warmup, number) for number in range(N_CHAINS)]
-    made, accepted = 0, 0
+    def step(start: Start, discard: int, kept: int, thinning: int) -> tuple[FloatArray, int]:
+        pi, M = start.place
+        mixes, batch, accepted = joint_sweeps(*problem, pi, M, start.state, discard, kept, thinning)
+        return np.hstack([mixes, batch]), accepted
 
-    def more(thinning: int) -> FloatArray:
-        nonlocal made, accepted
-        chains = []
-        for start, state, discard in zip(starts, states, discards, strict=True):
-            first = discard if made < N_CHAINS else 0
-            mixes, batch, taken = joint_sweeps(*problem, *start, state, first, kept, thinning)
-            chains.append(np.hstack([mixes, batch]))
-            made, accepted = made + 1, accepted + taken
-        return np.stack(chains)
-
-    settled = settle(more, draws, n_classes, thinning=1, most=MOST_THINNING)
-    steps = sum(discards) + N_CHAINS * kept * settled.thinning
-    mixes, batch = (np.ascontiguousarray(each) for each in np.hsplit(settled.values, 2))
-    diagnostics = {
-        "sampler": "gibbs",
-        "reason": "mix and confusion matrix are conjugate given the classes of the items",
-        **settled.worth,
-        "divergences": 0,
-        "acceptance": accepted / steps,
-        "thinning": settled.thinning,
-        "steps": steps,
-    }
-    check_finite("mix", mixes, batch)
-    return MixtureSample(mixes, batch, _judged(diagnostics, draws))
+    starts = [
+        Start(_start(problem, number, own), seed_state(own), _discard(settings.warmup, number))
+        for number, own in enumerate(seed.spawn(N_CHAINS))
+    ]
+    return Stepped(step, starts)
 
 
 def _start(
@@ -154,51 +160,20 @@ def _discard(warmup: int, number: int) -> int:
     return -(-warmup * (2 if starts_far(number, SECOND) else 1) // N_CHAINS)
 
 
-def _by_nuts(
-    problem: _Problem, draws: int, warmup: int, seed: np.random.SeedSequence
-) -> MixtureSample:
-    from truemix.inference._chains import draws_per_chain, settle, starts_far
-    from truemix.inference._joint_nuts import realised, run_joint_nuts
-    from truemix.inference._random import seed_state
+def _nuts(problem: _Problem, settings: Settings, stream: np.random.SeedSequence) -> Kernel:
+    """Return NUTS on mix and confusion matrix."""
+    from truemix.inference._chains import NUTS_CHAINS, Restarted, draws_per_chain, starts_far
+    from truemix.inference._joint_nuts import run_joint_nuts
 
-    stream, allocation = seed.spawn(2)
-    seeds = iter(stream.generate_state(NUTS_CHAINS * MOST_CHAINS, np.uint64).tolist())
-    n_classes, kept = len(problem.prior), draws_per_chain(draws, NUTS_CHAINS)
-    done: list[Chain] = []
+    seeds = iter(stream.generate_state(NUTS_CHAINS * MAX_CHAINS, np.uint64).tolist())
+    kept = draws_per_chain(settings.draws, NUTS_CHAINS)
 
-    def run(number: int) -> Chain:
+    def run(number: int, first: bool) -> Chain:
         spread = _FAR if starts_far(number) else _AT_THE_MODE
-        own = warmup if not done else warmup // NUTS_CHAINS
-        done.append(run_joint_nuts(*problem[:3], kept, own, next(seeds), spread))
-        return done[-1]
+        warmup = settings.warmup if first else settings.warmup // NUTS_CHAINS
+        return run_joint_nuts(*problem[:3], kept, warmup, next(seeds), spread)
 
-    def more(rounds: int) -> FloatArray:
-        # Instead of longer chains there are more of them, thinned to the same number of draws.
-        return np.stack([
-            np.concatenate([run(number).draws for _ in range(rounds)])[rounds - 1 :: rounds]
-            for number in range(NUTS_CHAINS)
-        ])  # fmt: skip
-
-    settled = settle(more, draws, n_classes, thinning=1, most=MOST_CHAINS)
-    mixes = np.ascontiguousarray(settled.values[:, :n_classes])
-    batch = realised(settled.values, n_classes, problem.counts, seed_state(allocation))
-    diagnostics = {
-        "sampler": "nuts",
-        "reason": "it was asked for",
-        **settled.worth,
-        "divergences": sum(chain.divergences for chain in done),
-        "acceptance": float(np.mean([chain.acceptance for chain in done])),
-        "thinning": settled.thinning,
-        "steps": sum(chain.steps for chain in done),
-    }
-    check_finite("mix", mixes, batch)
-    return MixtureSample(mixes, batch, _judged(diagnostics, draws))
-
-
-def _judged(diagnostics: dict[str, Any], draws: int) -> dict[str, Any]:
-    from truemix.inference._failures import failures
-
-    return {**diagnostics, "failed": failures(diagnostics, draws)}
+    return Restarted(run)
 
 
 def _check_counts(labelled: npt.ArrayLike, predicted: npt.ArrayLike) -> tuple[FloatArray, IntArray]:
