@@ -49,7 +49,7 @@ NETWORKS = (
 CLASSIFIER = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000))
 SIZES = (100, 300, 1000)
 SHARES = (0.0, 0.05, 0.1, 0.2)
-MOST_ROWS = 6000
+MAX_ROWS = 6000
 LEVEL = 0.05
 VIOLATIONS = {
     "noise": "Gaussian noise of half a standard deviation on every feature (networks: of one unit "
@@ -144,7 +144,7 @@ def measure_unknown(quantifier, scored, y, unknown, n_bags, seed):
 def tabular(folder, name, n_splits, n_bags):
     with np.load(folder / "tabular" / f"{name}.npz") as file:
         X, y = file["X"].astype(np.float64), file["y"].astype(np.int64)
-    kept = np.random.default_rng(0).permutation(len(y))[:MOST_ROWS]
+    kept = np.random.default_rng(0).permutation(len(y))[:MAX_ROWS]
     # Every class needs items on both sides of the split.
     kept = kept[np.bincount(y[kept])[y[kept]] >= 20]
     X, y = X[kept], np.unique(y[kept], return_inverse=True)[1]
@@ -201,7 +201,7 @@ def network(folder, name, n_splits, n_bags):
     logits, y = logits.astype(np.float64), y.astype(np.int64)
     K, settings, unknown_settings, rows, unknown_rows = y.max() + 1, Settings(), Settings(), [], []
     for split in range(n_splits):
-        kept = np.random.default_rng(split).permutation(len(y))[: max(MOST_ROWS, 100 * K)]
+        kept = np.random.default_rng(split).permutation(len(y))[: max(MAX_ROWS, 100 * K)]
         A, Z, a, z = train_test_split(
             logits[kept], y[kept], train_size=0.6, random_state=split, stratify=y[kept]
         )
@@ -357,7 +357,7 @@ def report(results, n_splits, n_bags):
         text,
         "Share of targets for which `truemix.checks.label_shift` fails at level 5 %. Tabular data:",
         "logistic regression (C=1, standardised features), cross-fitted, 60 % of up to",
-        f"{MOST_ROWS:,} rows as references. Networks (the last {len(NETWORKS)}): posteriors as",
+        f"{MAX_ROWS:,} rows as references. Networks (the last {len(NETWORKS)}): posteriors as",
         "given, without a classifier. Targets: Dirichlet(1) mixes without repeated items, from the",
         "other 40 %; sizes that the pool does not allow are left out.",
         f"{n_splits} splits, {n_bags} targets each without a violation and {max(1, n_bags // 4)}",

@@ -10,11 +10,11 @@ from scipy.special import erfc, gammaln
 from truemix._typing import FloatArray
 
 # Subsets that inclusion and exclusion may list, and the relative error at which it is trusted.
-_MOST_SUBSETS = 1024
+_MAX_SUBSETS = 1024
 _TRUSTED = 1e-11
 # Size below which the rest of the Fourier sum is dropped, and the work that one box may take.
 _NEGLIGIBLE = math.log(1e-14)
-_MOST_FACTORS = 2**21
+_MAX_FACTORS = 2**21
 _BLOCK = 2**15
 
 
@@ -57,7 +57,7 @@ def _inclusion_exclusion(d: FloatArray) -> tuple[float, float]:
         keep = longer < 1.0
         sums = np.concatenate([sums, longer[keep]])
         signs = np.concatenate([signs, -signs[keep]])
-        if len(sums) > _MOST_SUBSETS:
+        if len(sums) > _MAX_SUBSETS:
             return 0.0, math.inf
     terms = (1.0 - sums) ** (len(d) - 1)
     return float(signs @ terms), 2 * len(d) * float(np.finfo(np.float64).eps * terms.sum())
@@ -84,7 +84,7 @@ def _log_density_sum(d: FloatArray) -> float:
     x = theta * d
     log_z = _log_mass(x)
     step = 2.0 * math.pi / (d.sum() - 1.0)
-    most = _MOST_FACTORS // len(d)
+    most = _MAX_FACTORS // len(d)
     last = 1.0
     while last < most and _log_decay(last * step, x, d, log_z) + math.log(last) > _NEGLIGIBLE:
         last *= 1.3

@@ -18,7 +18,7 @@ from truemix.exceptions import InputError
 # What goes to a pipe or a device is kept in memory up to this size, and in a file beyond it.
 _IN_MEMORY = 64 << 20
 # As many as Linux follows.
-_MOST_LINKS = 40
+_MAX_LINKS = 40
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def _hand_down(before: os.stat_result, part: Path) -> None:
 def _own_descriptor(path: Path) -> int | None:
     """Return the number of an open file if a path is another name of it, as ``/dev/stdout`` is."""
     own = f"/proc/{os.getpid()}/fd"
-    for _ in range(_MOST_LINKS):
+    for _ in range(_MAX_LINKS):
         if path.name.isdecimal() and os.path.realpath(path.parent) == own:
             return int(path.name)
         if not path.is_symlink():

@@ -133,14 +133,14 @@ def _solving(L, w, x):
 def _proposing(L, w, mode, prior, pi):
     from truemix.inference._blocks import in_blocks
     from truemix.inference._posterior import moment_of, precision_of
-    from truemix.inference._proposal import _pilot, jump_chain, proposal_at
+    from truemix.inference._proposal import _pilot, independence_chain, proposal_at
 
     n = float(np.sum(w))
     blocks, powers = (each.view(Checked) for each in in_blocks(L, w))
     precision = precision_of(moment_of(L, w, mode), mode, prior, n, 1.0)
     proposal = proposal_at(mode, precision, prior, n, blocks, powers)
     _pilot(proposal, _state(), 3)
-    return jump_chain(proposal, pi, _state(), 2, 2, 2)
+    return independence_chain(proposal, pi, _state(), 2, 2, 2)
 
 
 def _versions(logs, prior, near, temperature):

@@ -16,12 +16,12 @@ from truemix.inference._gibbs import sweep
 from truemix.inference._plan import Settings, make_plan
 from truemix.inference._posterior import make_posterior
 from truemix.inference._proposal import (
-    Chances,
+    AcceptanceRate,
     _log_density,
     _log_posterior,
     _propose,
-    chances,
-    jump,
+    acceptance_rate,
+    independence_step,
     make_proposal,
 )
 from truemix.inference._random import seed_state
@@ -60,7 +60,7 @@ def jumps_only(posterior, n, seed=0):
     pi, draws, accepted = posterior.mode.copy(), np.empty((n, K)), 0
     new, work = np.empty((2, K)), np.empty((3, max(K, 64)))
     for row in draws:
-        accepted += jump(proposal, 1, s, pi, new, work)
+        accepted += independence_step(proposal, 1, s, pi, new, work)
         row[:] = pi
     return draws, accepted / n
 
@@ -177,7 +177,7 @@ def test_certain_classes_are_proposed_almost_as_they_are():
 def test_a_pilot_tells_the_acceptance():
     for K, n in ((3, 300), (8, 300)):
         posterior = posterior_of(overlapping(n, K))
-        met = chances(make_proposal(posterior), np.random.SeedSequence(1))
+        met = acceptance_rate(make_proposal(posterior), np.random.SeedSequence(1))
         _, acceptance = jumps_only(posterior, 2000)
         assert met.share.sum() == pytest.approx(1.0)
         assert 1 - met.share @ met.rejected == pytest.approx(acceptance, abs=0.15)
@@ -197,7 +197,7 @@ def test_corners_stay_sane(kind, prior):
         "extreme": np.array([[0.0, -1e4], [-1e4, 0.0], [-700.0, 0.0], [-np.inf, 0.0]]),
     }[kind]
     posterior = posterior_of(values, prior)
-    met = chances(make_proposal(posterior), np.random.SeedSequence(0))
+    met = acceptance_rate(make_proposal(posterior), np.random.SeedSequence(0))
     assert np.isfinite(met.rejected).all()
     draws, batch, _ = with_gibbs(posterior, 50, 1)
     for table in (draws, batch):
@@ -239,8 +239,8 @@ def test_proposals_are_made_where_em_is_slow_and_only_there():
 
 @pytest.mark.parametrize("sampler", ["auto", "gibbs"])
 def test_proposals_that_are_hopeless_are_not_made(sampler, monkeypatch):
-    hopeless = Chances(np.ones(1), np.ones(1))
-    monkeypatch.setattr("truemix.inference._plan.chances", lambda *_: hopeless)
+    hopeless = AcceptanceRate(np.ones(1), np.ones(1))
+    monkeypatch.setattr("truemix.inference._plan.acceptance_rate", lambda *_: hopeless)
     posterior = posterior_of(gaussian(1000, 50, 0.7))
     layout = arrange(posterior.L, posterior.w, posterior.mode)
     settings = Settings(posterior.prior, 1.0, 1000, 500, sampler)

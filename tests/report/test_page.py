@@ -12,7 +12,7 @@ from truemix.report.page import render_page
 from truemix.report.summary import summarize
 
 SCRIPT = "<script>alert(1)</script>"
-MOST_BYTES = 1_500_000
+MAX_BYTES = 1_500_000
 
 
 OPEN = {"meta", "col", "br", "link", "img", "input"}
@@ -291,14 +291,14 @@ def many_groups(n_groups, n_classes, name="{}"):
 )
 def test_pages_of_many_groups_stay_small_and_say_what_is_left_out(n_groups, n_classes, says):
     page = render_page(many_groups(n_groups, n_classes, "week {:05d} with quite a long name"))
-    assert len(page.encode()) < MOST_BYTES
+    assert len(page.encode()) < MAX_BYTES
     assert says in page
 
 
 def test_pages_of_many_unordered_groups_stay_small():
     summary = {**many_groups(3000, 3, "user {}"), "ordered": False}
     page = render_page(summary)
-    assert len(page.encode()) < MOST_BYTES
+    assert len(page.encode()) < MAX_BYTES
     assert "1000 of 3,000 groups with the largest share" in page
     assert "Shown are the 1 of 3 classes that differ most" in page
 
@@ -306,7 +306,7 @@ def test_pages_of_many_unordered_groups_stay_small():
 def test_a_page_of_thousands_of_classes_stays_small():
     classes = np.array([f"{'long name ' * 6}{k}" for k in range(3000)])
     page = render_page(summarize(sampled(np.ones(3000), n_draws=20, classes=classes)))
-    assert len(page.encode()) < MOST_BYTES
+    assert len(page.encode()) < MAX_BYTES
     assert "The smallest 2,000" in page
 
 

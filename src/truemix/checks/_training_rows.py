@@ -17,7 +17,7 @@ MAX_WRONG = 0.002
 MIN_REFERENCES = 100
 MIN_EXPECTED = 3.0
 # The least sure references, and by how many standard errors more target items are less sure still.
-LEAST_SURE = 0.01
+MIN_SURE = 0.01
 CLEAR = 4.0
 
 
@@ -55,12 +55,12 @@ def training_rows(references: References, posteriors: FloatArray, mix: FloatArra
         return None
     own = references.posteriors[np.arange(n_items), codes]
     weights = (mix / np.bincount(codes, minlength=len(mix)))[codes]
-    least = _quantile(own, weights, LEAST_SURE)
+    least = _quantile(own, weights, MIN_SURE)
     less_sure = float((confidence < least).mean())
     error = math.sqrt(
-        LEAST_SURE * (1.0 - LEAST_SURE) * (1.0 / len(posteriors) + float((weights**2).sum()))
+        MIN_SURE * (1.0 - MIN_SURE) * (1.0 / len(posteriors) + float((weights**2).sum()))
     )
-    if less_sure < LEAST_SURE + CLEAR * error:
+    if less_sure < MIN_SURE + CLEAR * error:
         return None
     return (
         "The reference looks as if it had been scored by a model that was trained on these very "

@@ -142,7 +142,7 @@ class ShiftCheck:
     @property
     def explanation(self) -> str:
         """What the check found, in plain words."""
-        from truemix.checks._words import explained
+        from truemix.checks._sentences import explained
 
         return explained(self)
 

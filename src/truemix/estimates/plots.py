@@ -38,7 +38,7 @@ SHARES = {
     "population": "share in the source of these items (population)",
 }
 LITERAL: dict[str, Any] = {"parse_math": False, "usetex": False}
-MOST_POINTS = 4000
+MAX_POINTS = 4000
 # Inches from which a triangle has room for ticks.
 ROOMY = 3.6
 HEIGHT = np.sqrt(3.0) / 2.0
@@ -193,7 +193,7 @@ def _corners() -> FloatArray:
 def _ternary(estimate: Estimate, ax: Axes, level: float, marks: dict[str, FloatArray]) -> None:
     _triangle(estimate, ax)
     if estimate.draws is not None:
-        step = -(-len(estimate.draws) // MOST_POINTS)
+        step = -(-len(estimate.draws) // MAX_POINTS)
         cloud = estimate.draws[::step] @ _corners()
         alpha = float(np.clip(200.0 / len(cloud), 0.1, 0.6))
         ax.scatter(cloud[:, 0], cloud[:, 1], s=7, color=SKY, alpha=alpha, linewidths=0, zorder=2)

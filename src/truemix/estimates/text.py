@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from truemix.estimates.comparison import Comparison
     from truemix.estimates.estimate import Estimate
 
-MOST_ROWS_SHOWN = 30
+MAX_ROWS_SHOWN = 30
 LONGEST_NAME = 40
 LEVEL_SHOWN = 0.95
 DASH = "\N{EN DASH}"
@@ -156,9 +156,9 @@ def _table(title: str, classes: AnyArray, columns: dict[str, list[str]], below: 
 
 
 def _largest(values: FloatArray) -> IntArray:
-    if len(values) <= MOST_ROWS_SHOWN:
+    if len(values) <= MAX_ROWS_SHOWN:
         return np.arange(len(values))
-    return np.argsort(-values, kind="stable")[:MOST_ROWS_SHOWN]
+    return np.argsort(-values, kind="stable")[:MAX_ROWS_SHOWN]
 
 
 def _left_out(classes: AnyArray, shown: IntArray, what: str) -> list[str]:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from truemix._compiled import compiled, compiled_vectors
 from truemix._typing import FloatArray
-from truemix.inference._blocks import BLOCK, explain
+from truemix.inference._blocks import BLOCK, mixture_likelihood
 from truemix.inference._random import State, binomial, log_uniform, uniform, whole_number
 
 # Against which odds at the reference skipping to an item is no cheaper than drawing its class.
@@ -189,7 +189,7 @@ def _allocate_block(
     """Add the weights of a block to the classes of its items, given uniforms ``work[1]``."""
     K = len(pi)
     total, u, partial = work[0], work[1], work[2]
-    explain(L, pi, total)
+    mixture_likelihood(L, pi, total)
     left = 0.0
     for j in range(BLOCK):
         partial[j] = 0.0

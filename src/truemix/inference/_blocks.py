@@ -27,7 +27,7 @@ def in_blocks(L: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 @compiled_vectors
-def explain(L: FloatArray, pi: FloatArray, out: FloatArray) -> None:
+def mixture_likelihood(L: FloatArray, pi: FloatArray, out: FloatArray) -> None:
     """Write ``sum_k pi_k L_kj``, the likelihood of each item j of a block, into ``out``."""
     K = len(pi)
     for j in range(BLOCK):
@@ -57,7 +57,7 @@ def log_likelihood(
     for j in range(BLOCK):
         product[j] = 1.0
     for b in range(len(blocks)):
-        explain(blocks[b], pi, u)
+        mixture_likelihood(blocks[b], pi, u)
         if powers[b, 0] != powers[b, BLOCK - 1]:
             for j in range(BLOCK):
                 value += powers[b, j] * np.log(max(u[j], _IMPOSSIBLE))

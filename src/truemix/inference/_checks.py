@@ -10,7 +10,7 @@ from truemix.exceptions import InputError
 from truemix.validation import check_integer, check_number
 
 # A row of smaller relative weight asks for shares that double precision cannot hold.
-LEAST_WEIGHT = 1e-280
+MIN_WEIGHT = 1e-280
 
 
 def as_floats(values: npt.ArrayLike, name: str) -> FloatArray:
@@ -67,7 +67,7 @@ def relative_weights(weights: npt.ArrayLike | None, n: int) -> FloatArray:
     if weights is None:
         return np.full(n, 1.0 / n)
     w = _shares(weights, "weights", n, "rows", "weight per item")
-    w[w < LEAST_WEIGHT] = 0.0
+    w[w < MIN_WEIGHT] = 0.0
     return w
 
 

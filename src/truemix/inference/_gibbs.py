@@ -13,7 +13,7 @@ from truemix._compiled import compiled
 from truemix._typing import FloatArray
 from truemix.inference._allocation import Layout, allocate
 from truemix.inference._blocks import BLOCK
-from truemix.inference._proposal import Proposal, jump
+from truemix.inference._proposal import Proposal, independence_step
 from truemix.inference._random import State, dirichlet
 
 
@@ -61,7 +61,7 @@ def sweep(
     new, accepted = np.empty((2, K)), 0
     for number in range(1 - skipped, kept * thinning + 1):
         if tries > 0:
-            accepted += jump(proposal, tries, s, pi, new, work)
+            accepted += independence_step(proposal, tries, s, pi, new, work)
         allocate(layout, pi, s, work, counts)
         for k in range(K):
             shape[k] = prior[k] + counts[k]

@@ -21,7 +21,7 @@ from truemix._typing import FloatArray, IntArray
 # In whitened coordinates; the leapfrog is stable up to 2.
 _FIRST_STEP = 0.5
 # Without any, nutpie has no step size (and ends the process).
-LEAST_WARMUP = 50
+MIN_WARMUP = 50
 DOUBLES = types.CPointer(types.double)
 _INTEGERS = types.CPointer(types.int64)
 _IMPORTING = threading.Lock()
@@ -59,7 +59,7 @@ def run_compiled(
     nutpie, compile_pymc = _import_nutpie()
     import pyarrow
 
-    tune = max(warmup, LEAST_WARMUP)
+    tune = max(warmup, MIN_WARMUP)
     user_data: IntArray = np.array(
         [*sizes, *(array.ctypes.data for array in arrays)], dtype=np.int64
     )

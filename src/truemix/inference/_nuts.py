@@ -14,7 +14,7 @@ from numba import carray, cfunc, types
 
 from truemix._compiled import compiled_vectors
 from truemix._typing import FloatArray
-from truemix.inference._blocks import BLOCK, explain, in_blocks
+from truemix.inference._blocks import BLOCK, in_blocks, mixture_likelihood
 from truemix.inference._nutpie import DOUBLES, Chain, as_doubles, as_integers, run_compiled
 from truemix.inference._posterior import Posterior
 from truemix.inference._random import SMALLEST
@@ -24,7 +24,7 @@ from truemix.inference._symmetric import invert_cholesky
 def run_nuts(
     posterior: Posterior, draws: int, warmup: int, seed: int, accept: float, spread: float
 ) -> Chain:
-    """Draw ``draws`` mixes from the posterior, after at least ``LEAST_WARMUP`` to adapt.
+    """Draw ``draws`` mixes from the posterior, after at least ``MIN_WARMUP`` to adapt.
 
     ``accept`` is the mean acceptance to aim at: the closer to 1, the shorter the steps.
     ``spread`` is how far from the mode to start, in standard deviations.
@@ -85,7 +85,7 @@ def _mix(z: FloatArray, centre: FloatArray, R_inverse: FloatArray, pi: FloatArra
 
 @compiled_vectors
 def _divide(L: FloatArray, w: FloatArray, pi: FloatArray, u: FloatArray, ratio: FloatArray) -> None:
-    explain(L, pi, u)
+    mixture_likelihood(L, pi, u)
     for j in range(BLOCK):
         # Where an item becomes impossible the density is as good as zero, but stays a number.
         u[j] = max(u[j], 1e-290)

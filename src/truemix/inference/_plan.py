@@ -12,9 +12,9 @@ import numpy as np
 
 from truemix._typing import FloatArray
 from truemix.inference._allocation import Layout
-from truemix.inference._nutpie import LEAST_WARMUP
+from truemix.inference._nutpie import MIN_WARMUP
 from truemix.inference._posterior import Posterior
-from truemix.inference._proposal import Chances, Proposal, chances, make_proposal
+from truemix.inference._proposal import AcceptanceRate, Proposal, acceptance_rate, make_proposal
 
 # The effective sample size per draw that a plan aims at: more than is promised, since what is
 # measured is the smallest over the classes, and noisy.
@@ -84,10 +84,10 @@ def make_plan(
         return Plan("nuts", "it was asked for", chains)
     if settings.temperature != 1.0:
         reason = f"Gibbs sampling is for temperature 1, this is {settings.temperature:g}"
-        return _plan_jumps(posterior, settings, seed, nuts, reason, chains)
+        return _plan_metropolis(posterior, settings, seed, nuts, reason, chains)
     if not whole:
         reason = "Gibbs sampling is for weights that are whole numbers"
-        return _plan_jumps(posterior, settings, seed, nuts, reason, chains)
+        return _plan_metropolis(posterior, settings, seed, nuts, reason, chains)
     rate = posterior.gibbs_rate()
     gibbs, reason = _plan_sweeps(posterior, layout, settings, rate, seed)
     if settings.sampler == "gibbs":
@@ -99,7 +99,7 @@ def make_plan(
     return _plan_of("gibbs", reason, gibbs)
 
 
-def _plan_jumps(
+def _plan_metropolis(
     posterior: Posterior,
     settings: Settings,
     seed: np.random.SeedSequence,
@@ -109,13 +109,13 @@ def _plan_jumps(
 ) -> Plan:
     """Return independent proposals alone if most are accepted, and else NUTS."""
     proposal = make_proposal(posterior)
-    met = chances(proposal, seed)
+    met = acceptance_rate(proposal, seed)
     accepted = 1.0 - met.share @ met.rejected
-    jumps = _sweeps(_cost_of_proposal(proposal), 1.0, met, posterior, settings, proposal)
+    metropolis = _sweeps(_cost_of_proposal(proposal), 1.0, met, posterior, settings, proposal)
     reason += f"; of independent proposals {accepted:.0%} should be accepted"
-    if accepted < _MOSTLY or jumps.cost > nuts:
+    if accepted < _MOSTLY or metropolis.cost > nuts:
         return Plan("nuts", reason, chains)
-    return _plan_of("metropolis", reason, jumps)
+    return _plan_of("metropolis", reason, metropolis)
 
 
 def _plan_of(sampler: str, reason: str, sweeps: _Sweeps) -> Plan:
@@ -134,21 +134,21 @@ def _plan_sweeps(
 ) -> tuple[_Sweeps, str]:
     """Return the cheaper of Gibbs sampling with and without proposals, and why."""
     nanoseconds = _cost_of_sweep(posterior, layout)
-    alone = Chances(np.ones(1), np.ones(1))
+    alone = AcceptanceRate(np.ones(1), np.ones(1))
     plain = _sweeps(nanoseconds, rate, alone, posterior, settings, None)
     reason = f"EM converges at rate {rate:.3f} per sweep, so Gibbs sampling needs "
     if plain.thinning > 1:
         proposal = make_proposal(posterior)
-        met = chances(proposal, seed)
+        met = acceptance_rate(proposal, seed)
         nanoseconds += 2.0 * _cost_of_proposal(proposal)
-        jumping = _sweeps(nanoseconds, rate, met, posterior, settings, proposal)
-        if jumping.cost < plain.cost:
+        proposing = _sweeps(nanoseconds, rate, met, posterior, settings, proposal)
+        if proposing.cost < plain.cost:
             accepted = 1.0 - met.share @ met.rejected
             reason += (
-                f"{_sweeps_per_draw(plain)}, but {jumping.thinning} with independent proposals, "
+                f"{_sweeps_per_draw(plain)}, but {proposing.thinning} with independent proposals, "
                 f"of which {accepted:.0%} should be accepted"
             )
-            return jumping, reason
+            return proposing, reason
     return plain, reason + _sweeps_per_draw(plain)
 
 
@@ -159,7 +159,7 @@ def _sweeps_per_draw(sweeps: _Sweeps) -> str:
 def _sweeps(
     nanoseconds: float,
     rate: float,
-    met: Chances,
+    met: AcceptanceRate,
     posterior: Posterior,
     settings: Settings,
     proposal: Proposal | None,
@@ -218,5 +218,5 @@ def _cost_of_nuts(posterior: Posterior, settings: Settings) -> float:
     n, K = posterior.L.shape
     per_step = 4000.0 + 60.0 * K + 0.5 * K * K + (3.7 + 0.28 * K) * n
     # Steps per draw as measured from K = 3 to 100, and a share of second chains.
-    steps = 2.7 * K**0.3 * (settings.draws + max(settings.warmup, LEAST_WARMUP))
+    steps = 2.7 * K**0.3 * (settings.draws + max(settings.warmup, MIN_WARMUP))
     return float(3e6 + 1.3 * per_step * steps)

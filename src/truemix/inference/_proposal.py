@@ -151,36 +151,37 @@ def _written_out(posterior: Posterior) -> tuple[FloatArray, FloatArray]:
     return blocks, powers
 
 
-class Chances(NamedTuple):
+class AcceptanceRate(NamedTuple):
     """How often proposals are rejected, at ``rejected`` (n,) for a ``share`` (n,) of the chain."""
 
     rejected: FloatArray
     share: FloatArray
 
 
-def chances(proposal: Proposal, seed: np.random.SeedSequence) -> Chances:
+def acceptance_rate(proposal: Proposal, seed: np.random.SeedSequence) -> AcceptanceRate:
     """Estimate from a few proposals how the posterior would receive them."""
-    worth = _pilot(proposal, seed_state(seed), _PILOT)
-    weights = np.exp(worth - max(worth.max(), -1e300))
+    log_weight = _pilot(proposal, seed_state(seed), _PILOT)
+    weights = np.exp(log_weight - max(log_weight.max(), -1e300))
     total = weights.sum()
     if not total > 0.0:
-        return Chances(np.ones(1), np.ones(1))
-    # The chain is where proposals lead it in proportion to what they are worth.
+        return AcceptanceRate(np.ones(1), np.ones(1))
+    # The chain is where proposals lead it in proportion to their importance weights.
     accepted = np.minimum(1.0, weights / np.maximum(weights, 1e-300)[:, None]).mean(axis=1)
-    return Chances(1.0 - accepted, weights / total)
+    return AcceptanceRate(1.0 - accepted, weights / total)
 
 
 @compiled
 def _pilot(proposal: Proposal, s: State, n: int) -> FloatArray:
     K = len(proposal.shape)
-    pi, logs, work, worth = np.empty(K), np.empty(K), np.empty((2, max(K, BLOCK))), np.empty(n)
+    pi, logs, work = np.empty(K), np.empty(K), np.empty((2, max(K, BLOCK)))
+    log_weight = np.empty(n)
     for number in range(n):
-        worth[number] = _propose(proposal, s, pi, logs, work)
-    return worth
+        log_weight[number] = _propose(proposal, s, pi, logs, work)
+    return log_weight
 
 
 @compiled
-def jump(
+def independence_step(
     proposal: Proposal, tries: int, s: State, pi: FloatArray, new: FloatArray, work: FloatArray
 ) -> int:
     """Propose ``tries`` times and leave in ``pi`` what was accepted last; return how many were.
@@ -204,7 +205,7 @@ def jump(
 
 
 @compiled
-def jump_chain(
+def independence_chain(
     proposal: Proposal, pi: FloatArray, s: State, skipped: int, kept: int, thinning: int
 ) -> tuple[FloatArray, int]:
     """Make ``skipped + kept * thinning`` proposals; return every ``thinning``-th state of the last.
@@ -216,9 +217,9 @@ def jump_chain(
     draws, new, work = np.empty((kept, K)), np.empty((2, K)), np.empty((2, max(K, BLOCK)))
     accepted = 0
     if skipped > 0:
-        accepted += jump(proposal, skipped, s, pi, new, work)
+        accepted += independence_step(proposal, skipped, s, pi, new, work)
     for number in range(kept):
-        accepted += jump(proposal, thinning, s, pi, new, work)
+        accepted += independence_step(proposal, thinning, s, pi, new, work)
         for k in range(K):
             draws[number, k] = pi[k]
     return draws, accepted

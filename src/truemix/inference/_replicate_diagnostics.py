@@ -47,12 +47,12 @@ def replicate_statistics(draws: FloatArray, ends: IntArray, dispersed: BoolArray
             draws.var(axis=0), squared_error, out=np.full(draws.shape[1], float(len(sizes))),
             where=squared_error > 0,
         )  # fmt: skip
-        worth = float(min(ess.min(), len(draws))), *_between_starts(draws, ends, dispersed)
+        summary = float(min(ess.min(), len(draws))), *_between_starts(draws, ends, dispersed)
     else:
         known = int(sizes.min()) >= MIN_CHAIN
-        squared_error, worth = _one_by_one(draws, ends)
+        squared_error, summary = _one_by_one(draws, ends)
     return {
-        **dict(zip(("ess", "rhat", "rhat_limit"), worth if known else (None,) * 3, strict=True)),
+        **dict(zip(("ess", "rhat", "rhat_limit"), summary if known else (None,) * 3, strict=True)),
         "replicates": len(sizes),
         "between_variance": between,
         "within_variance": within,

@@ -15,7 +15,7 @@ from truemix.inference._allocation import Layout, allocate_draws
 from truemix.inference._blocks import BLOCK
 from truemix.inference._gibbs import sweep
 from truemix.inference._posterior import mode_of, moment_of, precision_of
-from truemix.inference._proposal import Proposal, jump_chain, proposal_at
+from truemix.inference._proposal import Proposal, independence_chain, proposal_at
 
 
 @compiled
@@ -102,7 +102,7 @@ def sweep_replicates(
                 layout, prior, pi, states[v], discard[v], kept, thinning, proposal, tries
             )
         else:
-            own, more = jump_chain(proposal, pi, states[v], discard[v], kept, thinning)
+            own, more = independence_chain(proposal, pi, states[v], discard[v], kept, thinning)
             counted = allocate_draws(layout, own, states[v])
         draws[begin[v] : end[v]] = own
         batch[begin[v] : end[v]] = counted

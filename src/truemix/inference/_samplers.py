@@ -31,7 +31,7 @@ from truemix.inference._nutpie import Chain
 from truemix.inference._nuts import away_from_mode, run_nuts
 from truemix.inference._plan import MAX_CHAINS, Plan, Settings, make_plan
 from truemix.inference._posterior import Posterior, make_posterior
-from truemix.inference._proposal import Proposal, jump_chain, no_proposal
+from truemix.inference._proposal import Proposal, independence_chain, no_proposal
 from truemix.inference._random import seed_state
 
 # Mean acceptances of NUTS to try in turn, until hardly any trajectory diverges.
@@ -203,7 +203,7 @@ def _metropolis(
 
     def step(start: Start, discard: int, kept: int, thinning: int) -> tuple[FloatArray, int]:
         (pi,) = start.place
-        draws, accepted = jump_chain(proposal, pi, start.state, discard, kept, thinning)
+        draws, accepted = independence_chain(proposal, pi, start.state, discard, kept, thinning)
         return draws, accepted
 
     return Stepped(step, _starts(posterior, plan, stream, _WIDE))

@@ -11,15 +11,15 @@ from typing import Any
 from truemix.report.charts.density import Density, density
 from truemix.report.charts.forest import Forest, Strip, forest, middle_half
 from truemix.report.charts.ternary import Ternary, ternary
-from truemix.report.words import percent, subject
+from truemix.report.sentences import percent, subject
 
 # Up to here classes stay in their own order, which may mean something; beyond, the largest first.
-MOST_IN_ORDER = 12
+MAX_IN_ORDER = 12
 # Rows of a table that are seen without opening it.
-MOST_ROWS = 30
-MOST_DENSITIES = 12
+MAX_ROWS = 30
+MAX_DENSITIES = 12
 # Rows with a picture in them that keep the page small.
-MOST_STRIPS = 1000
+MAX_STRIPS = 1000
 _FEW = 1e-12
 
 
@@ -51,14 +51,14 @@ def mix_table(group: dict[str, Any], *, ordered: bool) -> MixTable:
     classes = group["classes"]
     order = list(range(len(classes)))
     about = ""
-    if len(classes) > MOST_IN_ORDER:
+    if len(classes) > MAX_IN_ORDER:
         order.sort(key=lambda k: -classes[k]["share"])
         about = f"The {len(classes)} classes are sorted by their estimated share."
-    left_out = order[MOST_STRIPS:]
+    left_out = order[MAX_STRIPS:]
     if left_out:
         rest = percent(sum(classes[k]["share"] for k in left_out))
         about += f" The smallest {len(left_out):,}, together {rest}, are left out."
-    order = order[:MOST_STRIPS]
+    order = order[:MAX_STRIPS]
     middles = middle_half(group)
     entries = [classes[k] for k in order]
     picture = forest(entries, [middles[k] for k in order])
@@ -89,7 +89,7 @@ def group_table(groups: Sequence[dict[str, Any]], number: int, most: int) -> Mix
 def _table(picture: Forest, rows: list[Row], *, has_increase: bool, about: str) -> MixTable:
     entries = [row.entry for row in rows]
     # A last few rows are not worth folding.
-    seen = MOST_ROWS if len(rows) > MOST_ROWS + 5 else len(rows)
+    seen = MAX_ROWS if len(rows) > MAX_ROWS + 5 else len(rows)
     return MixTable(
         picture=picture,
         rows=rows[:seen],
@@ -134,10 +134,10 @@ def posterior(group: dict[str, Any]) -> Posterior | None:
     if len(classes) == 2:
         # The other one is its mirror image.
         numbers = [classes.index(subject(classes))]
-    elif len(classes) > MOST_DENSITIES:
+    elif len(classes) > MAX_DENSITIES:
         numbers.sort(key=lambda k: -classes[k]["share"])
-        numbers = numbers[:MOST_DENSITIES]
-        about = f"Shown are the {MOST_DENSITIES} largest of {len(classes)} classes."
+        numbers = numbers[:MAX_DENSITIES]
+        about = f"Shown are the {MAX_DENSITIES} largest of {len(classes)} classes."
     densities = [
         (classes[k], density(classes[k], shape["levels"], shape["values"][k], group["n_items"]))
         for k in numbers

@@ -8,20 +8,20 @@ from typing import Any
 
 from truemix.estimates.checks import CANNOT_TELL, FAILED, LABEL_SHIFT, NOT_CHECKED, PASSED
 from truemix.report.charts.timeline import Timeline, timeline
-from truemix.report.content import MOST_STRIPS, MixTable, digits_for, group_table
-from truemix.report.words import percent, subject
+from truemix.report.content import MAX_STRIPS, MixTable, digits_for, group_table
+from truemix.report.sentences import percent, subject
 
 # Panels, and groups in them, that keep the page readable and small.
-MOST_PANELS = 30
+MAX_PANELS = 30
 FEWER_PANELS = 12
 MANY_GROUPS = 500
-MOST_GROUPS = 1000
+MAX_GROUPS = 1000
 # Rows of numbers, over all classes.
-MOST_ROWS = 6000
+MAX_ROWS = 6000
 # Tables side by side that are seen without opening them.
 _OPEN_ROWS = 60
-_MOST_CHECKS = 200
-_MOST_FAILURES = 12
+_MAX_CHECKS = 200
+_MAX_FAILURES = 12
 # Diagnostics that fit a column: what they are called there.
 _CHECKS = {
     "ess": "Effective draws",
@@ -58,12 +58,12 @@ class OverTime:
 def over_time(groups: Sequence[dict[str, Any]]) -> OverTime:
     """Return the panels of groups that follow each other."""
     about = []
-    drawn = list(groups[-MOST_GROUPS:])
+    drawn = list(groups[-MAX_GROUPS:])
     if len(drawn) < len(groups):
-        about.append(f"Drawn are the last {MOST_GROUPS:,} of {len(groups):,} groups.")
+        about.append(f"Drawn are the last {MAX_GROUPS:,} of {len(groups):,} groups.")
     shown, left_out = _classes_shown(drawn)
     about += left_out
-    per_class = max(2, MOST_ROWS // len(shown))
+    per_class = max(2, MAX_ROWS // len(shown))
     tabled = list(groups[-per_class:])
     if len(tabled) < len(groups):
         about.append(
@@ -93,7 +93,7 @@ def _classes_shown(groups: Sequence[dict[str, Any]]) -> tuple[list[int], list[st
     if K == 2:
         main = classes.index(subject(classes))
         return [main], []
-    most = MOST_PANELS if len(groups) <= MANY_GROUPS else FEWER_PANELS
+    most = MAX_PANELS if len(groups) <= MANY_GROUPS else FEWER_PANELS
     if most >= K:
         return list(range(K)), []
     peaks = [max(group["classes"][k]["share"] for group in groups) for k in range(K)]
@@ -124,12 +124,12 @@ def side_by_side(groups: Sequence[dict[str, Any]]) -> SideBySide:
         return float(max(shares) - min(shares))
 
     order = [classes.index(subject(classes))] if K == 2 else sorted(range(K), key=differs)[::-1]
-    most = max(1, MOST_STRIPS // min(len(groups), MOST_STRIPS))
+    most = max(1, MAX_STRIPS // min(len(groups), MAX_STRIPS))
     about = []
     if len(order) > most:
         about.append(f"Shown are the {most} of {K} classes that differ most between groups.")
         order = order[:most]
-    tables = [(k, group_table(groups, k, MOST_STRIPS)) for k in order]
+    tables = [(k, group_table(groups, k, MAX_STRIPS)) for k in order]
     n_open = max(1, _OPEN_ROWS // min(len(groups), _OPEN_ROWS))
     return SideBySide(tables, n_open, about)
 
@@ -157,17 +157,17 @@ def checks(groups: Sequence[dict[str, Any]]) -> Checks:
     rows, about = [], ""
     if len(groups) > 1 and names:
         # Those that failed first: they are what one looks for.
-        ordered = sorted(groups, key=lambda group: not group["failed"])[:_MOST_CHECKS]
+        ordered = sorted(groups, key=lambda group: not group["failed"])[:_MAX_CHECKS]
         rows = [(group, [group["diagnostics"].get(name) for name in names]) for group in ordered]
         if any(group["checks"][LABEL_SHIFT]["checked"] for group in groups):
             header.append("Label shift (p)")
             for group, values in rows:
                 values.append(_p_value(group["checks"][LABEL_SHIFT]))
-        if len(groups) > _MOST_CHECKS:
-            about = f"The first {_MOST_CHECKS} of {len(groups):,} groups, those that failed first."
+        if len(groups) > _MAX_CHECKS:
+            about = f"The first {_MAX_CHECKS} of {len(groups):,} groups, those that failed first."
     return Checks(
-        failed=failed[:_MOST_FAILURES],
-        more_failed=max(0, len(failed) - _MOST_FAILURES),
+        failed=failed[:_MAX_FAILURES],
+        more_failed=max(0, len(failed) - _MAX_FAILURES),
         notes=groups[-1]["notes"],
         verdict=_verdict(groups),
         open=_left_open(groups[-1]["checks"][LABEL_SHIFT]),
@@ -202,5 +202,5 @@ def _if_it_does_not_fit(groups: Sequence[dict[str, Any]]) -> list[dict[str, Any]
     check = groups[-1]["checks"][LABEL_SHIFT]
     if len(groups) > 1 or check["verdict"] != FAILED:
         return []
-    rows: list[dict[str, Any]] = check["estimates"][:MOST_STRIPS]
+    rows: list[dict[str, Any]] = check["estimates"][:MAX_STRIPS]
     return [*rows, {"class": None, "with_unknown": check["unknown_share"]}]

@@ -10,7 +10,7 @@ from truemix._typing import FloatArray
 from truemix.estimates.checks import PASSED
 from truemix.estimates.text import shown_name
 from truemix.inference.replicates import MIN_REPLICATES
-from truemix.report.words import percent
+from truemix.report.sentences import percent
 
 if TYPE_CHECKING:
     from truemix.estimates import Estimate
@@ -21,7 +21,7 @@ _SAMPLERS = {
     "exact": "exact sampling",
     "metropolis": "Metropolis sampling",
 }
-_MOST_NAMES = 5
+_MAX_NAMES = 5
 
 
 def notes_of(estimate: Estimate) -> list[str]:
@@ -155,8 +155,8 @@ def _about_confusion(estimate: Estimate) -> list[str]:
         )
     never = found.get("never_predicted")
     if isinstance(never, list) and never:
-        names = ", ".join(shown_name(label) for label in never[:_MOST_NAMES])
-        more = f" and {len(never) - _MOST_NAMES} more" if len(never) > _MOST_NAMES else ""
+        names = ", ".join(shown_name(label) for label in never[:_MAX_NAMES])
+        more = f" and {len(never) - _MAX_NAMES} more" if len(never) > _MAX_NAMES else ""
         sentences.append(f"The classifier never decided for {names}{more} in the reference.")
     return sentences
 

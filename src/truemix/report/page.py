@@ -12,7 +12,7 @@ from truemix.estimates.checks import COUNTING, point_method
 from truemix.estimates.text import DASH, shown_name
 from truemix.report.content import mix_table, posterior, settings_rows, shown_value
 from truemix.report.content_groups import checks, over_time, side_by_side
-from truemix.report.words import chance, percent, subject
+from truemix.report.sentences import chance, percent, subject
 
 _LONGEST_NAME = 80
 _NO_BREAK = "\N{NO-BREAK SPACE}"

@@ -18,8 +18,8 @@ from truemix.estimates.intervals import check_level
 from truemix.exceptions import InputError
 from truemix.report.notes import notes_of
 from truemix.report.plain import plain, plain_name
+from truemix.report.sentences import change, group_name, headline, small, spread
 from truemix.report.trust import Trust, trust_of
-from truemix.report.words import change, group_name, headline, small, spread
 from truemix.validation import shown_list
 
 # Enough to draw a density from, and the ones that people ask for by name.
@@ -29,7 +29,7 @@ LEVELS = (
     + [0.95, 0.975, 0.99, 0.995]
 )
 # Rows of quantiles (groups times classes) that stay small; beyond, only the last group has them.
-_MOST_QUANTILES = 1000
+_MAX_QUANTILES = 1000
 # Draws that show in a picture of three classes.
 _DRAWS_SHOWN = 300
 _DECIMALS = 6
@@ -100,7 +100,7 @@ def summarize(
     level = check_level(level)
     named = _named(estimates)
     last = named[-1][1]
-    many = sum(len(estimate.classes) for _, estimate in named) > _MOST_QUANTILES
+    many = sum(len(estimate.classes) for _, estimate in named) > _MAX_QUANTILES
     grouped = isinstance(estimates, EstimateSet)
     ordered = grouped and in_order(name for name, _ in named)
     trusts = [trust_of(estimate) for _, estimate in named]

@@ -10,7 +10,7 @@ from truemix_experiments.datasets.catalogue import DatasetInfo
 from truemix_experiments.datasets.data import Data, Pool
 
 TRAIN_SHARE = 0.7
-MOST_TRAINING_ROWS = 25_000
+MAX_TRAINING_ROWS = 25_000
 VALIDATION_SHARE = 0.4
 SMALLEST_CLASS = 0.01
 
@@ -79,7 +79,7 @@ def split_table(
     from sklearn.preprocessing import StandardScaler
 
     X, y, classes = drop_rare_classes(X, y, classes)
-    n_train = min(int(TRAIN_SHARE * len(y)), MOST_TRAINING_ROWS)
+    n_train = min(int(TRAIN_SHARE * len(y)), MAX_TRAINING_ROWS)
     rows, rest = stratified(y, n_train, seed)
     scaler = StandardScaler().fit(X[rows])
     train = Pool(scaler.transform(X[rows]), y[rows])

@@ -36,7 +36,7 @@ _SIGNS = {
 _SIGN = re.compile("[" + re.escape("".join(_SIGNS)) + "]")
 MARK = r"\cellcolor{olive!25}"
 # Tables with more columns than this are scaled to the width of the text.
-MOST_COLUMNS = 6
+MAX_COLUMNS = 6
 
 
 def to_latex(table: Table) -> str:
@@ -62,7 +62,7 @@ def to_latex(table: Table) -> str:
     \end{table}
     <BLANKLINE>
     """
-    wide = len(table.columns) > MOST_COLUMNS
+    wide = len(table.columns) > MAX_COLUMNS
     return "\n".join(
         [
             "% Packages: booktabs, graphicx, [table]{xcolor}",

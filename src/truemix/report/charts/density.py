@@ -15,11 +15,11 @@ SHEET = 1000
 _POINTS = 96
 _SAMPLE = 400
 # With more possible counts of items than this, bars would be as thin as a curve is smooth.
-_MOST_BARS = 8
+_MAX_BARS = 8
 _BAR = 0.7
 _WIDEST = 0.08
 # Quantiles are rounded to six digits; beyond this many items that hides whether they are counts.
-_MOST_ITEMS = 10_000
+_MAX_ITEMS = 10_000
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,9 @@ def density(entry: dict[str, Any], levels: list[float], values: list[float], n: 
 def _are_few_counts(values: list[float], n: int) -> bool:
     """Return whether the shares are counts of items, of which few are possible."""
     items = n * np.asarray(values)
-    if n > _MOST_ITEMS or np.abs(items - items.round()).max() > 0.02:
+    if n > _MAX_ITEMS or np.abs(items - items.round()).max() > 0.02:
         return False
-    return bool(items[-1] - items[0] < _MOST_BARS)
+    return bool(items[-1] - items[0] < _MAX_BARS)
 
 
 def _curve(

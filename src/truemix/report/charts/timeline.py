@@ -15,7 +15,7 @@ from truemix.report.charts.scale import MARGIN, Scale, Tick
 # Lines and bands are drawn on a sheet of this size, which is stretched to the panel.
 SHEET = 1000
 # More marks than this would touch each other on a phone, in a wide panel and in small ones.
-MOST_DOTS = 40
+MAX_DOTS = 40
 FEWER_DOTS = 14
 MANY = 60
 _LONGEST_LABEL = 16
@@ -93,7 +93,7 @@ def timeline(groups: Sequence[dict[str, Any]], shown: Sequence[int]) -> Timeline
     names = [group["group"] for group in groups]
     places, even = _places(names)
     middles = [middle_half(group) for group in groups]
-    marked = len(groups) <= (MOST_DOTS if len(shown) == 1 else FEWER_DOTS)
+    marked = len(groups) <= (MAX_DOTS if len(shown) == 1 else FEWER_DOTS)
     panels = [
         _panel(number, column, [m[number] for m in middles], places, scale, marked=marked)
         for number, column in zip(shown, entries, strict=True)
