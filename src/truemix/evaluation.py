@@ -94,8 +94,9 @@ def evaluate(
 
 def _n_items(X: Any) -> int:
     # Posteriors by several models have the items in their second dimension.
-    shape = X.shape if hasattr(X, "shape") else (len(X),)
-    return int(shape[1] if len(shape) == 3 else shape[0])
+    if isinstance(X, np.ndarray) and X.ndim == 3:
+        return X.shape[1]
+    return int(X.shape[0] if hasattr(X, "shape") else len(X))
 
 
 def _check(named: Mapping[str, Any], metrics: Sequence[Any]) -> None:
