@@ -228,10 +228,10 @@ def test_data_sets_that_cannot_be_had_are_reported(tmp_path):
 
 
 def test_a_method_that_fails_leaves_the_others(tmp_path, monkeypatch):
-    def broken(self, evidence):
+    def broken(self, X, bags):
         raise RuntimeError("no answer")
 
-    monkeypatch.setattr("truemix.quantifiers.ACC._infer", broken)
+    monkeypatch.setattr("truemix.quantifiers.ACC.quantify_bags", broken)
     outcome = bench.run(tiny_plan(tmp_path, ["sklearn-iris"], ["ACC", "PCC"]))
     assert outcome.failures == ["ACC failed on sklearn-iris (RuntimeError: no answer)."]
     assert [path.stem for path in results_in(tmp_path)] == ["PCC-alpha1"]
