@@ -95,7 +95,7 @@ def evaluate(
 def _n_items(X: Any) -> int:
     # Posteriors by several models have the items in their second dimension.
     if isinstance(X, np.ndarray) and X.ndim == 3:
-        return X.shape[1]
+        return int(X.shape[1])
     return int(X.shape[0] if hasattr(X, "shape") else len(X))
 
 
