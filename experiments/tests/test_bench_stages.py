@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from bench_support import TINY, assert_as_users_would_have_it
 from support import posteriors
 from truemix import KDEy, metrics
+from truemix.inference import MaximumLikelihood
 from truemix.models import KernelDensity
 from truemix.quantifiers.scoring import Scoring
 from truemix_experiments.datasets import CATALOGUE, Data, FixedBag, Pool, load_dataset
@@ -17,6 +18,7 @@ from truemix_experiments.methods import METHODS, quantifier_of
 from truemix_experiments.results import read_results
 from truemix_experiments.running import Job, run_dataset
 from truemix_experiments.running.choosing import Choices
+from truemix_experiments.running.jobs import steadily
 from truemix_experiments.running.judging import BLOCK, judge
 from truemix_experiments.running.scores import ScoreFiles, train
 from truemix_experiments.running.stages import Bags, digest_of, stages_of
@@ -67,6 +69,24 @@ def test_the_choice_has_the_smallest_error_on_the_validation_bags(iris, tmp_path
     assert choice.error == pytest.approx(min(errors.values()), abs=1e-6)
     assert (choice.classifier["C"], choice.setting["bandwidth"]) == min(errors, key=errors.get)
     assert choice.n_candidates == 4
+
+
+def test_an_interrupted_choice_is_none(iris, tmp_path, monkeypatch):
+    solved, solve = [], MaximumLikelihood.mixes
+
+    def interrupted(self, replicates, bags, near=None):
+        solved.append(len(bags))
+        if len(solved) == 2:
+            raise KeyboardInterrupt
+        return solve(self, replicates, bags, near)
+
+    monkeypatch.setattr(MaximumLikelihood, "mixes", interrupted)
+    choosing, _ = stages_of(iris, TINY)
+    choices = Choices(ScoreFiles(choosing, tmp_path, TINY), choosing.draw(TINY, 1.0), tmp_path)
+    job = Job("sklearn-iris", ("KDEy(Gau)",), (1.0,), TINY, str(tmp_path))
+    with steadily(job), pytest.raises(KeyboardInterrupt):
+        choices.of("KDEy(Gau)")
+    assert not list(tmp_path.rglob("choice-*"))
 
 
 def test_a_judgement_is_that_of_the_quantifier_on_each_bag(iris):

@@ -149,6 +149,9 @@ class Choices:
             refit=False,
             verbose=False,
         ).fit(*references, classes=stage.classes)
+        if len(search.results_) < len(settings_of(point, self._scores.settings)):
+            # A search that is interrupted takes the best so far; a choice is made of all or none.
+            raise KeyboardInterrupt
         return search.best_score_, search.best_params_
 
     def _calibrate(self, method: Method) -> Temperature:

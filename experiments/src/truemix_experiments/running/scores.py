@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from truemix.exceptions import InputError
+from truemix.validation import check_posteriors
 from truemix_experiments import kept_arrays
 from truemix_experiments._typing import FloatArray, IntArray
 from truemix_experiments.methods import Setting
@@ -165,9 +166,12 @@ class _Trained:
 
 def _given(stage: Stage) -> Scores:
     """Return posteriors that are the data."""
-    pool = np.concatenate([X for X, _ in stage.blocks()])[None]
+    references, pool = (
+        check_posteriors(X, n_classes=stage.n_classes)
+        for X in (stage.references.X, np.concatenate([X for X, _ in stage.blocks()]))
+    )
     none = np.empty(0, np.intp), np.empty(0)
-    return Scores(stage.references.X, pool, _no_models(pool), *none)
+    return Scores(references, pool[None], _no_models(pool[None]), *none)
 
 
 def _no_models(pool: FloatArray) -> FloatArray:
