@@ -57,7 +57,7 @@ def as_users_write_it(method, settings):
     sampling = {"draws": TINY.draws, "random_state": TINY.seed_of("sampler")}
     if method.startswith("Bayes-"):
         sampling |= {"warmup": TINY.warmup, "estimand": "population"}
-        sampling["temperature"] = settings["temperature"]
+        sampling |= {name: settings[name] for name in ("temperature", "prior")}
     if name.endswith("+"):
         # Cross-fitting, replicates of the references and the automatic choice are its defaults.
         return BayesianKDEy(classifier=classifier, **sampling)
@@ -81,11 +81,12 @@ def as_users_write_it(method, settings):
     return Bootstrap(point, **sampling) if method.startswith("Boots-") else point
 
 
-def assert_as_users_would_have_it(results, dataset, method, train, batches):
+def assert_as_users_would_have_it(results, dataset, method, train, batches, alpha=1.0):
     """Compare the results of a method with the library's, asked about one batch after the other."""
-    runs = results.runs.set_index(["dataset", "method"])
-    bags = results.bags.query("dataset == @dataset and method == @method").sort_values("bag")
-    fitted = as_users_write_it(method, runs.loc[(dataset, method), "settings"]).fit(*train)
+    of_run = "dataset == @dataset and method == @method and alpha == @alpha"
+    (settings,) = results.runs.query(of_run)["settings"]
+    bags = results.bags.query(of_run).sort_values("bag")
+    fitted = as_users_write_it(method, settings).fit(*train)
     expected = [fitted.quantify(batch) for batch in batches]
     # The same draws and solutions; only sums may be taken in another order.
     np.testing.assert_allclose(

@@ -5,7 +5,7 @@ import pytest
 from truemix.exceptions import InputError
 from truemix_experiments.bench import dataset_names, plan
 from truemix_experiments.datasets import SUITES
-from truemix_experiments.methods import GROUPS, METHODS, grids_of, method_names, quantifier_of
+from truemix_experiments.methods import GROUPS, METHODS, method_names, quantifier_of, settings_of
 from truemix_experiments.protocol import BenchSettings
 from truemix_experiments.published import ABLATION, BAYESIAN, published_values
 
@@ -20,7 +20,7 @@ def test_every_published_column_can_be_run():
 def test_the_grids_are_those_of_the_paper():
     settings = BenchSettings()
     sizes = {
-        point: sum(map(len, grids_of(point, settings))) * len(settings.classifiers())
+        point: len(settings_of(point, settings)) * len(settings.classifiers())
         for point in GROUPS["point"]
     }
     assert sizes["CC"] == sizes["EMQ"] == 18
@@ -31,8 +31,8 @@ def test_the_grids_are_those_of_the_paper():
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_makes_a_quantifier(name):
     method, settings = METHODS[name], BenchSettings()
-    quantifier = quantifier_of(method, grids_of(method.point, settings)[0][0], settings)
-    quantifier._check_parameters()
+    quantifier = quantifier_of(method, settings_of(method.point, settings)[0], settings)
+    quantifier.checked_parts()
     assert hasattr(quantifier, "draws") == (method.kind != "point")
     if method.kind == "bayesian":
         assert quantifier.estimand == "population"

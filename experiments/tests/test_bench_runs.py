@@ -55,18 +55,22 @@ def test_every_method_has_a_result_on_every_data_set(finished):
     assert results.bags["hard"].notna().equals(with_intervals)
 
 
+def drawn(data, alpha):
+    protocol = DirichletBags(
+        alpha=alpha,
+        n_bags=TINY.n_bags,
+        bag_size=data.info.bag_size,
+        random_state=TINY.seed_of("test"),
+    )
+    return list(protocol.bags(data.test.y, np.arange(len(data.classes))))
+
+
 @pytest.mark.parametrize("dataset", DATASETS)
 def test_every_answer_is_that_of_the_library_on_bags_of_the_protocol(finished, dataset):
     folder, _ = finished
     results = read_results(folder, mixes=True)
     data = load_dataset(dataset)
-    protocol = DirichletBags(
-        alpha=1.0,
-        n_bags=TINY.n_bags,
-        bag_size=data.info.bag_size,
-        random_state=TINY.seed_of("test"),
-    )
-    bags = list(protocol.bags(data.test.y, np.arange(len(data.classes))))
+    bags = drawn(data, 1.0)
     batches = [data.test.X[bag.index] for bag in bags]
     truth = np.array([bag.prevalence for bag in bags])
     for method in METHODS:
@@ -211,9 +215,15 @@ def test_a_scheduler_that_is_not_there_is_an_error(tmp_path, monkeypatch):
 
 
 def test_other_concentrations_have_other_bags_and_priors(tmp_path):
-    asked = tiny_plan(tmp_path, DATASETS[:1], ["EMQ", "Bayes-EMQ"], [0.1, 1.0, 10.0])
-    assert bench.run(asked).failures == []
+    alphas, methods = (0.1, 1.0, 10.0), ["EMQ", "Bayes-ACC", "Bayes-EMQ", "Bayes-KDEy(Ait-lambda)+"]
+    assert bench.run(tiny_plan(tmp_path, DATASETS[:1], methods, alphas)).failures == []
     results = read_results(tmp_path, mixes=True)
+    data = load_dataset(DATASETS[0])
+    train = data.train.X, data.train.y
+    for alpha in alphas:
+        batches = [data.test.X[bag.index] for bag in drawn(data, alpha)]
+        for method in methods:
+            assert_as_users_would_have_it(results, DATASETS[0], method, train, batches, alpha)
     bayesian = results.runs[results.runs["method"] == "Bayes-EMQ"].set_index("alpha")["settings"]
     assert {alpha: s["prior"] for alpha, s in bayesian.items()} == {0.1: 0.3, 1.0: 1.0, 10.0: 3.0}
     largest = results.bags.groupby("alpha")["truth"].apply(lambda t: np.mean([max(x) for x in t]))
@@ -228,10 +238,10 @@ def test_data_sets_that_cannot_be_had_are_reported(tmp_path):
 
 
 def test_a_method_that_fails_leaves_the_others(tmp_path, monkeypatch):
-    def broken(self, evidence):
+    def broken(self, X, bags):
         raise RuntimeError("no answer")
 
-    monkeypatch.setattr("truemix.quantifiers.ACC._infer", broken)
+    monkeypatch.setattr("truemix.quantifiers.ACC.quantify_bags", broken)
     outcome = bench.run(tiny_plan(tmp_path, ["sklearn-iris"], ["ACC", "PCC"]))
     assert outcome.failures == ["ACC failed on sklearn-iris (RuntimeError: no answer)."]
     assert [path.stem for path in results_in(tmp_path)] == ["PCC-alpha1"]

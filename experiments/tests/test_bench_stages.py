@@ -10,16 +10,18 @@ from sklearn.linear_model import LogisticRegression
 from bench_support import TINY, assert_as_users_would_have_it
 from support import posteriors
 from truemix import KDEy, metrics
-from truemix.estimates.intervals import interval_of
+from truemix.inference import MaximumLikelihood
+from truemix.models import KernelDensity
 from truemix.quantifiers.scoring import Scoring
 from truemix_experiments.datasets import CATALOGUE, Data, FixedBag, Pool, load_dataset
 from truemix_experiments.methods import METHODS, quantifier_of
 from truemix_experiments.results import read_results
 from truemix_experiments.running import Job, run_dataset
 from truemix_experiments.running.choosing import Choices
-from truemix_experiments.running.judging import BLOCK, inferences, judge, separately
+from truemix_experiments.running.jobs import steadily
+from truemix_experiments.running.judging import BLOCK, judge
 from truemix_experiments.running.scores import ScoreFiles, train
-from truemix_experiments.running.stages import digest_of, stages_of
+from truemix_experiments.running.stages import Bags, digest_of, stages_of
 
 
 @pytest.fixture(scope="module")
@@ -69,18 +71,33 @@ def test_the_choice_has_the_smallest_error_on_the_validation_bags(iris, tmp_path
     assert choice.n_candidates == 4
 
 
+def test_an_interrupted_choice_is_none(iris, tmp_path, monkeypatch):
+    solved, solve = [], MaximumLikelihood.mixes
+
+    def interrupted(self, replicates, bags, near=None):
+        solved.append(len(bags))
+        if len(solved) == 2:
+            raise KeyboardInterrupt
+        return solve(self, replicates, bags, near)
+
+    monkeypatch.setattr(MaximumLikelihood, "mixes", interrupted)
+    choosing, _ = stages_of(iris, TINY)
+    choices = Choices(ScoreFiles(choosing, tmp_path, TINY), choosing.draw(TINY, 1.0), tmp_path)
+    job = Job("sklearn-iris", ("KDEy(Gau)",), (1.0,), TINY, str(tmp_path))
+    with steadily(job), pytest.raises(KeyboardInterrupt):
+        choices.of("KDEy(Gau)")
+    assert not list(tmp_path.rglob("choice-*"))
+
+
 def test_a_judgement_is_that_of_the_quantifier_on_each_bag(iris):
     _, judging = stages_of(iris, TINY)
     (scores,) = train(judging, [{"C": 1.0, "class_weight": None}], TINY)
     bags = judging.draw(TINY, 1.0)
     fitted = quantifier_of(METHODS["Bayes-EMQ"], {}, TINY).fit(scores.references, iris.train.y)
-    versions = fitted._versions(scores.pool, 0)
-    rows, n_failed = judge(
-        inferences(fitted, versions, bags.rows), bags.truth, judging.train_prevalence, 0.95
-    )
+    rows, n_failed = judge(fitted, scores.pool, bags, 0.95)
     estimates = [fitted.quantify(scores.pool[0][bag]) for bag in bags.rows]
-    single = np.array([interval_of(estimate.draws, 0.95) for estimate in estimates])
-    joint = np.array([interval_of(e.draws, 0.95, simultaneous=True) for e in estimates])
+    single = np.array([estimate.interval(0.95) for estimate in estimates])
+    joint = np.array([estimate.interval(0.95, simultaneous=True) for estimate in estimates])
     np.testing.assert_allclose(np.stack(rows["prevalence"]), [e.prevalence for e in estimates])
     np.testing.assert_allclose(rows["soft"], metrics.soft_coverage(bags.truth, single))
     np.testing.assert_allclose(rows["hard"], metrics.hard_coverage(bags.truth, joint))
@@ -149,17 +166,44 @@ def test_evidence_is_made_only_of_the_published_bags_in_hand(monkeypatch):
     P, codes = posteriors(60, 3, seed=0)
     pool, _ = posteriors(4 * (BLOCK + 1), 3, seed=1)
     fitted = KDEy(bandwidth=0.4, shrinkage=0.1).fit(P, codes)
-    asked, make = [], KDEy._evidence
+    asked, make = [], KernelDensity.log_likelihood
 
     def watched(self, items):
         asked.append(len(items))
         return make(self, items)
 
-    monkeypatch.setattr(KDEy, "_evidence", watched)
-    bags = np.arange(len(pool)).reshape(-1, 4)
-    found = [each.prevalence for each in separately(fitted, pool[None], list(bags))]
+    monkeypatch.setattr(KernelDensity, "log_likelihood", watched)
+    rows = list(np.arange(len(pool)).reshape(-1, 4))
+    bags = Bags(rows, np.full((len(rows), 3), 1 / 3))
+    found, _ = judge(fitted, pool[None], bags, 0.95, apart=True)
     assert asked == [4 * BLOCK, 4]
-    np.testing.assert_allclose(found, [fitted.predict(pool[rows]) for rows in bags], atol=1e-12)
+    expected = [fitted.predict(pool[own]) for own in rows]
+    np.testing.assert_allclose(np.stack(found["prevalence"]), expected, atol=1e-12)
+    together, _ = judge(fitted, pool[None], bags, 0.95)
+    assert asked[-1] == len(pool)
+    np.testing.assert_allclose(np.stack(together["prevalence"]), expected, atol=1e-12)
+
+
+def test_distances_are_shared_by_the_bandwidths_of_a_grid(iris, tmp_path, monkeypatch):
+    from truemix.densities.class_densities import ClassDensities
+
+    made, make = [], ClassDensities.log_likelihood
+
+    def watched(self, items):
+        made.append((self.shrinkage, len(self.bandwidths)))
+        return make(self, items)
+
+    monkeypatch.setattr(ClassDensities, "log_likelihood", watched)
+    choosing, _ = stages_of(iris, TINY)
+    choices = Choices(ScoreFiles(choosing, tmp_path, TINY), choosing.draw(TINY, 1.0), tmp_path)
+    choice = choices.of("KDEy(Ait-lambda)")
+    n_bandwidths = len(TINY.aitchison_bandwidth)
+    assert made == [(each, n_bandwidths) for each in TINY.shrinkage] * len(TINY.C)
+    assert choice.n_candidates == len(TINY.C) * len(TINY.shrinkage) * n_bandwidths
+    made.clear()
+    choices.temperature(METHODS["Bayes-KDEy(Ait-lambda)-cal"])
+    # The matrix of the pool, once for all temperatures.
+    assert len(made) == 1
 
 
 def test_given_posteriors_need_no_classifier(monkeypatch, tmp_path):

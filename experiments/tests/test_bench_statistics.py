@@ -9,6 +9,7 @@ from truemix_experiments.statistics import (
     bag_values,
     comparable_ranks,
     geometric_mean,
+    holm,
     mean_values,
     modalities,
     paired_p_value,
@@ -111,6 +112,19 @@ def test_tied_with_best_are_not_significantly_different():
     # The constant difference is tiny, but has always the same sign.
     assert tied_with_best(values) == ("best", {"noise"})
     assert tied_with_best(values[["same", "worse"]]) == ("same", set())
+
+
+def test_holm_rejects_as_the_stepwise_procedure():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        p = rng.random(int(rng.integers(1, 12))) ** 3
+        level = rng.random()
+        rejected = set()
+        for rank, place in enumerate(np.argsort(p)):
+            if p[place] > level / (len(p) - rank):
+                break
+            rejected.add(int(place))
+        assert set(np.flatnonzero(holm(p) <= level).tolist()) == rejected
 
 
 def test_symbols_use_holms_correction():

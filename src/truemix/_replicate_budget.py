@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from truemix._typing import IntArray
 
 # Replicates that a posterior is spread over, and the fewest for huge batches: one beyond each end
@@ -35,24 +37,30 @@ def replicates_at_once(n_items: int, n_columns: int) -> int:
     return int(max(1, HELD_BYTES // (ITEM_BYTES * n_items * n_columns)))
 
 
-def bags_at_once(bags: list[IntArray], n_columns: int) -> Iterator[list[IntArray]]:
+def bags_at_once(bags: list[IntArray], n_items: int, n_columns: int) -> Iterator[list[IntArray]]:
     """Yield bags in turn, as many as may be held at once in all replicates, but at least one.
+
+    Items that several of them have in common are held once.
 
     Examples
     --------
-    >>> import numpy as np
     >>> bags = [np.arange(n) for n in (400_000, 3, 4)]
-    >>> [len(block) for block in bags_at_once(bags, n_columns=2)]
+    >>> [len(block) for block in bags_at_once(bags, n_items=400_000, n_columns=2)]
     [1, 2]
     """
     most = HELD_BYTES // (ITEM_BYTES * MAX_REPLICATES * n_columns)
     block: list[IntArray] = []
-    held = 0
+    seen, held = np.zeros(n_items, dtype=bool), 0
     for rows in bags:
-        if block and held + len(rows) > most:
+        # One that is too large by itself stays alone: it may have fewer replicates than others.
+        new = len(np.unique(rows[~seen[rows]])) if len(rows) <= most else most + 1
+        if block and held + new > most:
             yield block
             block, held = [], 0
+            seen[:] = False
+            new = max(new, len(np.unique(rows)))
         block.append(rows)
-        held += len(rows)
+        held += new
+        seen[rows] = True
     if block:
         yield block

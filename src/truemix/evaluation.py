@@ -13,7 +13,7 @@ from truemix.estimates import Estimate
 from truemix.estimates.intervals import check_level
 from truemix.exceptions import InputError
 from truemix.quantifiers import NotFittedError, Quantifier
-from truemix.quantifiers.scoring import read_labels
+from truemix.selection._validation import check_protocol, drawn_bags
 from truemix.selection.scores import METRICS, errors
 from truemix.validation import check_choice, parameter_error
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # What is told of intervals, where there are draws.
-INTERVAL_METRICS = ("winkler_score", "hard_coverage", "soft_coverage", "amplitude")
+INTERVAL_METRICS = ("winkler_score", "hard_coverage", "soft_coverage", "amplitude", "width")
 DEFAULT = ("absolute_error", "relative_absolute_error", *INTERVAL_METRICS)
 
 
@@ -41,13 +41,16 @@ def evaluate(
     quantifiers : Quantifier, or mapping from name to Quantifier
         Fitted, on the same classes.
     X, y
-        Labelled items that they have not seen; X as for ``quantify``.
+        Labelled items that they have not seen; X as for ``quantify``. The labels may be None if
+        the protocol does not need them, because its bags and their mixes are known.
     protocol : protocol
-        How bags are drawn, such as :class:`truemix.protocols.DirichletBags`.
+        How bags are drawn, such as :class:`truemix.protocols.DirichletBags`; any object whose
+        ``bags(y, classes)`` yields :class:`truemix.protocols.Bag`.
     metrics : sequence of str or functions
         Names from :mod:`truemix.metrics`, or functions of a true and an estimated mix. Those about
-        intervals (``winkler_score``, ``soft_coverage``, ``amplitude`` of each class's own interval,
-        ``hard_coverage`` of simultaneous ones) are missing for methods without draws.
+        intervals (``winkler_score``, ``soft_coverage``, ``amplitude`` and the mean ``width`` of
+        each class's own interval, ``hard_coverage`` of simultaneous ones) are missing for methods
+        without draws.
     level : float
         Level of the intervals.
 
@@ -77,10 +80,8 @@ def evaluate(
     named = quantifiers if isinstance(quantifiers, Mapping) else {"": quantifiers}
     _check(named, metrics)
     classes = next(iter(named.values())).classes_
-    codes, order = read_labels(X, y, classes)
-    bags = list(protocol.bags(order[codes], order))
-    if not bags:
-        raise InputError("The protocol made no bags; expected at least one.")
+    check_protocol(protocol)
+    bags = drawn_bags(protocol, y, classes, _n_items(X))
     rows = [bag.index for bag in bags]
     truth = np.array([bag.prevalence for bag in bags])
     frames = []
@@ -89,6 +90,13 @@ def evaluate(
         found = _columns(quantifier, X, rows, truth, metrics, level)
         frames.append(pd.DataFrame({"quantifier": shown, "bag": np.arange(len(bags)), **found}))
     return pd.concat(frames, ignore_index=True)
+
+
+def _n_items(X: Any) -> int:
+    # Posteriors by several models have the items in their second dimension.
+    if isinstance(X, np.ndarray) and X.ndim == 3:
+        return int(X.shape[1])
+    return int(X.shape[0] if hasattr(X, "shape") else len(X))
 
 
 def _check(named: Mapping[str, Any], metrics: Sequence[Any]) -> None:
@@ -147,6 +155,8 @@ def _of_intervals(
 ) -> FloatArray:
     if metric == "amplitude":
         return measures.amplitude(intervals)
+    if metric == "width":
+        return np.asarray(np.diff(intervals, axis=-1)[..., 0].mean(axis=1))
     if metric == "winkler_score":
         return measures.winkler_score(truth, intervals, level)
     return np.asarray(getattr(measures, metric)(truth, intervals))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -99,23 +100,36 @@ def _named(name: str) -> tuple[str, ...]:
     raise InputError(f"There is no method {name!r}; {hint}")
 
 
-def grids_of(point: str, settings: BenchSettings) -> list[list[Setting]]:
-    """Return what is to be chosen beside the classifier: settings that share work, in lists.
+def grid_of(point: str, settings: BenchSettings) -> dict[str, list[float]]:
+    """Return the values to choose from beside the classifier, of each parameter of a method.
 
     Examples
     --------
-    >>> grids_of("EMQ", BenchSettings())
-    [[{}]]
-    >>> [len(grid) for grid in grids_of("KDEy(Ait-lambda)", BenchSettings())]
-    [10, 10, 10, 10, 10, 10]
+    >>> grid_of("EMQ", BenchSettings())
+    {}
+    >>> {name: len(values) for name, values in grid_of("KDEy(Ait-lambda)", BenchSettings()).items()}
+    {'shrinkage': 6, 'bandwidth': 10}
     """
     if point not in KERNELS:
-        return [[{}]]
+        return {}
     gaussian = KERNELS[point] == "gaussian"
     bandwidths = settings.gaussian_bandwidth if gaussian else settings.aitchison_bandwidth
     shrinkages = settings.shrinkage if point.endswith("lambda)") else (0.0,)
-    # Distances depend on the shrinkage, not on the bandwidth.
-    return [[{"bandwidth": h, "shrinkage": each} for h in bandwidths] for each in shrinkages]
+    return {"shrinkage": list(shrinkages), "bandwidth": list(bandwidths)}
+
+
+def settings_of(point: str, settings: BenchSettings) -> list[Setting]:
+    """Return all settings of a grid; one without parameters for a method that has none.
+
+    Examples
+    --------
+    >>> settings_of("EMQ", BenchSettings())
+    [{}]
+    >>> settings_of("KDEy(Gau)", BenchSettings())[0]
+    {'shrinkage': 0.0, 'bandwidth': 0.01}
+    """
+    grid = grid_of(point, settings)
+    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
 
 
 def point_quantifier(point: str, setting: Setting) -> Quantifier:

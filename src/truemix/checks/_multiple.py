@@ -26,21 +26,6 @@ def discoveries(p_values: FloatArray, rate: float) -> IntArray:
     return order[: within[-1] + 1] if within.size else order[:0]
 
 
-def holm(p_values: FloatArray) -> FloatArray:
-    """Return p-values adjusted so that any of them is falsely small only as often as one alone.
-
-    Examples
-    --------
-    >>> holm(np.array([0.04, 0.01, 0.5]))
-    array([0.08, 0.03, 0.5 ])
-    """
-    order = np.argsort(p_values, kind="stable")
-    factors = len(order) - np.arange(len(order))
-    adjusted = np.empty(len(order))
-    adjusted[order] = np.minimum(np.maximum.accumulate(factors * p_values[order]), 1.0)
-    return adjusted
-
-
 def monte_carlo(observed: FloatArray, null: FloatArray) -> FloatArray:
     """Return the p-value of each column: the share of draws that are at least as large.
 

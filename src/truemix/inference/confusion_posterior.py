@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from truemix._seeds import resolved_seed
 from truemix._threads import for_each_block
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.inference.confusion import sample_confusion
-from truemix.inference.posterior import check_sampling, result_of
+from truemix.inference.posterior import blocks_of_bags, check_sampling, result_of
 from truemix.inference.priors import prior_vector
 from truemix.inference.protocol import MixtureResult, Replicates
 from truemix.inference.replicates import mix_samples
@@ -96,6 +97,14 @@ class ConfusionPosterior(BaseEstimator):
 
         for_each_block(work, len(bags), 1)
         return [result_of(samples[bag], self.estimand) for bag in range(len(bags))]
+
+    def infer_in_turn(
+        self, replicates: Replicates, bags: list[IntArray], weights: FloatArray | None = None
+    ) -> Iterator[MixtureResult]:
+        """Yield the mix of each bag; draws of a few bags are held at a time."""
+        n_classes = len(replicates.known_counts)
+        for block in blocks_of_bags(len(bags), int(self.draws), n_classes):
+            yield from self.infer(replicates, bags[block], weights)
 
     def _sample(self, counts: FloatArray, observed: FloatArray) -> MixtureSample:
         """Return draws given the observations by each model ``(M, D)``, models in turn."""

@@ -150,8 +150,7 @@ class Posterior(BaseEstimator):
         self, replicates: Replicates, bags: list[IntArray], weights: FloatArray | None = None
     ) -> Iterator[MixtureResult]:
         """Yield the mix of each bag; draws of a few bags are held at a time."""
-        per_bag = 16 * int(self.draws) * replicates.n_columns
-        for block in row_blocks(len(bags), max(n_threads(), DRAWS_BYTES // per_bag)):
+        for block in blocks_of_bags(len(bags), int(self.draws), replicates.n_columns):
             yield from self.infer(replicates, bags[block], weights)
 
     def mixes(
@@ -182,6 +181,17 @@ class Posterior(BaseEstimator):
             return self._fixed_prior
         matrix = stacked(replicates.layers, rows)
         return adaptive_prior(matrix, self._train_prevalence, replicates.n_layers)
+
+
+def blocks_of_bags(n_bags: int, draws: int, n_columns: int) -> Iterator[slice]:
+    """Yield blocks of bags whose draws, in both views, may be held at once.
+
+    Examples
+    --------
+    >>> len(list(blocks_of_bags(500, draws=1000, n_columns=10)))
+    3
+    """
+    return row_blocks(n_bags, max(n_threads(), DRAWS_BYTES // (16 * draws * n_columns)))
 
 
 def check_sampling(inference: Any) -> None:

@@ -13,7 +13,7 @@ from truemix._replicate_budget import number_of_replicates, replicates_at_once
 from truemix._seeds import resolved_seed
 from truemix._threads import row_blocks
 from truemix._typing import AnyArray, FloatArray, IntArray
-from truemix.inference.posterior import ESTIMANDS
+from truemix.inference.posterior import ESTIMANDS, blocks_of_bags
 from truemix.inference.protocol import MixtureResult, Replicates
 from truemix.validation import check_choice, check_integer
 
@@ -105,6 +105,17 @@ class Resampling(BaseEstimator):
             for run in runs:
                 run.draw(self.inference, replicate, ends[number], ends[number + 1])
         return [self._result(run, replicates, ends) for run in runs]
+
+    def infer_in_turn(
+        self, replicates: Replicates, bags: list[IntArray], weights: FloatArray | None = None
+    ) -> Iterator[MixtureResult]:
+        """Yield the mix of each bag; draws of a few bags are held at a time."""
+        if replicates.random is not None:
+            # Replicates would be made anew for each block, and there are few bags of them anyway.
+            yield from self.infer(replicates, bags, weights)
+            return
+        for block in blocks_of_bags(len(bags), int(self.draws), replicates.n_columns):
+            yield from self.infer(replicates, bags[block], weights)
 
     def _each(self, replicates: Replicates, count: int) -> Iterator[Replicates]:
         """Yield replicates one by one, each with all its layers, as if there were no others."""

@@ -102,7 +102,7 @@ def replicates_in_parts(
     if not is_spread(model, inference):
         yield replicates_of(model, inference, scored), bags
         return
-    for block in bags_at_once(bags, scored.shape[2]):
+    for block in bags_at_once(bags, *scored.shape[1:]):
         part, own = gathered(scored, block)
         yield replicates_of(model, inference, part), own
 
@@ -161,19 +161,23 @@ def _mixes(
 
 
 def gathered(scored: FloatArray, bags: list[IntArray]) -> tuple[FloatArray, list[IntArray]]:
-    """Return the scores of the items in some bags, bag after bag, and the rows of each bag there.
+    """Return the scores of the items in some bags, each item once, and the rows of each bag there.
 
-    Without a copy where these are all items in their order, as in most calls.
+    One bag keeps its rows as they are. Without a copy where these are all items, as in most calls.
 
     Examples
     --------
     >>> scored = np.array([[[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]]])
     >>> part, rows = gathered(scored, [np.array([2]), np.array([1, 2])])
     >>> part[0, :, 0], [each.tolist() for each in rows]
-    (array([0.4, 0.2, 0.4]), [[0], [1, 2]])
+    (array([0.2, 0.4]), [[1], [0, 1]])
     """
-    every = np.concatenate(bags)
-    ends = np.cumsum([len(rows) for rows in bags])
-    in_order = np.array_equal(every, np.arange(scored.shape[1]))
-    part = scored if in_order else scored[:, every]
-    return part, np.split(np.arange(len(every)), ends[:-1])
+    n_items = scored.shape[1]
+    if len(bags) == 1:
+        in_order = np.array_equal(bags[0], np.arange(n_items))
+        return scored if in_order else scored[:, bags[0]], [np.arange(len(bags[0]))]
+    used = np.zeros(n_items, dtype=bool)
+    for rows in bags:
+        used[rows] = True
+    place = np.cumsum(used) - 1
+    return scored if used.all() else scored[:, used], [place[rows] for rows in bags]

@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing
 
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
-from truemix.protocols import DirichletBags, Protocol
+from truemix.protocols import Bag, DirichletBags, Protocol
 from truemix.quantifiers import Quantifier
 from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring, read_labels
 from truemix.tables import features_of, labels_of
@@ -75,48 +75,64 @@ def hold_out(
 ) -> Validation:
     """Split labelled items and draw the bags; ``given`` tells that X holds posteriors.
 
-    Instead of the share to hold out there may be other labelled items, ``(X, y)``.
+    Instead of the share to hold out there may be other items, ``(X, y)``.
     """
     protocol = PAPER_PROTOCOL if protocol is None else protocol
-    if not callable(getattr(protocol, "bags", None)):
-        raise parameter_error("protocol", "a protocol, such as DirichletBags()", protocol)
+    check_protocol(protocol)
     codes, order = read_labels(X, y, classes)
     # Before the split, so that a message about a row counts it as the user does.
     table = GivenPosteriors(order)(X)[0] if given else features_of(X)
     _check_size(protocol, len(order))
     if isinstance(share, tuple):
-        others, labels = _other_items(share, order, given)
-        return _validation(table, codes, others, labels, order, protocol)
+        others, bags = _other_items(share, order, protocol, given)
+        return _validation(table, codes, others, bags, order)
     held_out = split(codes, order, check_number(share, "validation", kind="share"))
     references = np.setdiff1d(np.arange(len(codes)), held_out)
     pool = _safe_indexing(table, held_out)
     kept = _safe_indexing(table, references)
-    return _validation(kept, codes[references], pool, codes[held_out], order, protocol)
+    bags = drawn_bags(protocol, order[codes[held_out]], order, len(held_out))
+    return _validation(kept, codes[references], pool, bags, order)
 
 
-def _other_items(validation: tuple[Any, ...], order: AnyArray, given: bool) -> tuple[Any, IntArray]:
-    """Return the items that bags are drawn from, and their class numbers."""
+def check_protocol(protocol: Any) -> None:
+    """Refuse what makes no bags."""
+    if not callable(getattr(protocol, "bags", None)):
+        raise parameter_error("protocol", "a protocol, such as DirichletBags()", protocol)
+
+
+def drawn_bags(protocol: Any, y: Any, classes: AnyArray, n_items: int) -> list[Bag]:
+    """Return the bags that a protocol makes of items, whose labels only some protocols need."""
+    labels = None
+    if y is not None:
+        labels = labels_of(y)
+        check_same_length(n_items, labels)
+        encode_labels(labels, classes)
+    elif isinstance(protocol, Protocol):
+        raise InputError(
+            f"{type(protocol).__name__} draws bags by the labels of items, but y is None; expected "
+            "one label per item."
+        )
+    bags = list(protocol.bags(labels, classes))
+    if not bags:
+        raise InputError("The protocol made no bags; expected at least one.")
+    return bags
+
+
+def _other_items(
+    validation: tuple[Any, ...], order: AnyArray, protocol: Any, given: bool
+) -> tuple[Any, list[Bag]]:
+    """Return the items that were given, and the bags of them."""
     if len(validation) != 2:
         raise parameter_error("validation", "a share, or labelled items (X, y)", validation)
     X, y = validation
-    codes = encode_labels(labels_of(y), order)
     pool = GivenPosteriors(order)(X) if given else features_of(X)
-    check_same_length(pool.shape[1] if given else pool.shape[0], codes)
-    return pool, codes
+    return pool, drawn_bags(protocol, y, order, pool.shape[1] if given else pool.shape[0])
 
 
 def _validation(
-    references: Any,
-    codes: IntArray,
-    pool: Any,
-    pool_codes: IntArray,
-    order: AnyArray,
-    protocol: Any,
+    references: Any, codes: IntArray, pool: Any, bags: list[Bag], order: AnyArray
 ) -> Validation:
-    """Draw the bags, and keep of the pool what is in some bag."""
-    bags = list(protocol.bags(order[pool_codes], order))
-    if not bags:
-        raise InputError("The protocol made no bags; expected at least one.")
+    """Keep of the pool what is in some bag."""
     used, places = np.unique(np.concatenate([bag.index for bag in bags]), return_inverse=True)
     ends = np.cumsum([len(bag.index) for bag in bags])
     several = isinstance(pool, np.ndarray) and pool.ndim == 3

@@ -48,7 +48,8 @@ class GridSearch(BaseEstimator):
         ``"kl_divergence"``, ``"weight_ratio_error"`` (see :mod:`truemix.metrics`), or a function
         of the true and the estimated mix of a bag. The smallest mean wins.
     validation : float or (X, y)
-        Share of each class that is held out, or labelled items to draw bags from.
+        Share of each class that is held out, or items to draw bags from instead. Their labels may
+        be None if the protocol does not need them, because its bags and their mixes are known.
     refit : bool
         Fit the best setting again on everything. Otherwise it stays fitted without the items held
         out.

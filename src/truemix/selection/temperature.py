@@ -92,7 +92,8 @@ def calibrate_temperature(
     level : float
         Level of the intervals.
     validation : float or (X, y)
-        Share of each class that is held out, or labelled items to draw bags from.
+        Share of each class that is held out, or items to draw bags from instead, as for
+        :class:`truemix.selection.GridSearch`.
     verbose : bool
         Show a progress bar, if stderr is a terminal.
 

@@ -10,24 +10,23 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from truemix import evaluate
 from truemix.exceptions import InputError
-from truemix.quantifiers.sampling import BayesianMixin
-from truemix.quantifiers.scoring import GivenPosteriors
-from truemix.selection._search import _judge as judge_settings
-from truemix.selection._validation import Scored, Validation
-from truemix.selection.temperature import _judge as judge_temperature
+from truemix.selection import GridSearch, calibrate_temperature
 from truemix_experiments.files import atomic_write, read_json
 from truemix_experiments.methods import (
     METHODS,
     Method,
     Setting,
-    grids_of,
+    grid_of,
     point_quantifier,
     quantifier_of,
+    settings_of,
 )
-from truemix_experiments.protocol import BenchSettings
 from truemix_experiments.running.scores import ScoreFiles, Scores
 from truemix_experiments.running.stages import Bags
+
+METRIC = "absolute_error"
 
 
 @dataclass(frozen=True)
@@ -79,10 +78,8 @@ class Choices:
         """Return the chosen setting of a point method."""
         name = f"choice-{point}"
         found = Choice(**self._kept(name, Choice, lambda: asdict(self._choose(point))))
-        grids = grids_of(point, self._scores.settings)
-        if found.classifier not in self._scores.candidates() or not any(
-            found.setting in grid for grid in grids
-        ):
+        settings = settings_of(point, self._scores.settings)
+        if found.classifier not in self._scores.candidates() or found.setting not in settings:
             raise self._strange(name)
         return found
 
@@ -118,56 +115,66 @@ class Choices:
         # Read back, so that a later run sees the same.
         return read_sealed(path, {each.name for each in fields(kind)})
 
-    def _validation(self, scores: Scores) -> tuple[Validation, Scored]:
-        stage = self._scores.stage
-        parts = Validation(
-            references=None,
-            codes=stage.references.y,
-            pool=None,
-            classes=stage.classes,
-            bags=self._bags.rows,
-            truth=self._bags.truth,
-        )
-        return parts, Scored(scores.references, GivenPosteriors(stage.classes), scores.pool)
-
     def _choose(self, point: str) -> Choice:
-        rules = self._scores.settings
         found: list[tuple[float, Setting, Setting]] = []
         unconverged, seconds = 0, 0.0
         for classifier in self._scores.candidates():
             scores = self._scores.read(classifier)
             start = time.perf_counter()
-            parts, scored = self._validation(scores)
-            for grid in grids_of(point, rules):
-                named = [{**classifier, **setting} for setting in grid]
-                quantifiers = [point_quantifier(point, setting) for setting in grid]
-                judged = judge_settings(named, quantifiers, parts, scored, "absolute_error")
-                found += [(each.score, classifier, grid[each.number]) for each in judged]
+            error, setting = self._best(point, scores)
+            found.append((error, classifier, setting))
             unconverged += bool(scores.unconverged)
             seconds += time.perf_counter() - start
+        n_candidates = len(found) * len(settings_of(point, self._scores.settings))
         # The first of equal ones.
         error, classifier, setting = min(found, key=lambda each: each[0])
-        return Choice(classifier, setting, error, len(found), unconverged, seconds)
+        return Choice(classifier, setting, error, n_candidates, unconverged, seconds)
+
+    def _best(self, point: str, scores: Scores) -> tuple[float, Setting]:
+        """Return the smallest error on the bags under one classifier, and the setting it has."""
+        stage = self._scores.stage
+        references = scores.references, stage.references.y
+        grid = grid_of(point, self._scores.settings)
+        quantifier = point_quantifier(point, {})
+        if not grid:
+            fitted = quantifier.fit(*references, classes=stage.classes)
+            judged = evaluate(fitted, scores.pool, None, protocol=self._bags, metrics=[METRIC])
+            return float(judged[METRIC].mean()), {}
+        search = GridSearch(
+            quantifier,
+            grid,
+            protocol=self._bags,
+            metric=METRIC,
+            validation=(scores.pool, None),
+            refit=False,
+            verbose=False,
+        ).fit(*references, classes=stage.classes)
+        if len(search.results_) < len(settings_of(point, self._scores.settings)):
+            # A search that is interrupted takes the best so far; a choice is made of all or none.
+            raise KeyboardInterrupt
+        return search.best_score_, search.best_params_
 
     def _calibrate(self, method: Method) -> Temperature:
         choice = self.of(method.point)
-        rules: BenchSettings = self._scores.settings
+        rules, stage = self._scores.settings, self._scores.stage
         scores = self._scores.read(choice.classifier)
         start = time.perf_counter()
-        parts, scored = self._validation(scores)
-        fitted = quantifier_of(METHODS[method.base], choice.setting, rules)
-        if not isinstance(fitted, BayesianMixin):
-            raise TypeError(f"{method.name} has no temperature")
-        fitted.set_params(draws=rules.calibration_draws)
-        parts.fit(fitted, scored)
-        versions = fitted._versions(scored.pool, fitted._seed())
-        found = {}
-        for temperature in rules.temperature:
-            fitted.set_params(temperature=temperature)
-            judged = judge_temperature(fitted, versions, parts, rules.level)
-            found[f"{temperature:g}"] = judged["winkler_score"]
-        best = min(rules.temperature, key=lambda each: found[f"{each:g}"])
-        return Temperature(best, found, time.perf_counter() - start)
+        quantifier = quantifier_of(METHODS[method.base], choice.setting, rules)
+        calibrated = calibrate_temperature(
+            quantifier.set_params(draws=rules.calibration_draws),
+            scores.references,
+            stage.references.y,
+            classes=stage.classes,
+            protocol=self._bags,
+            grid=rules.temperature,
+            level=rules.level,
+            validation=(scores.pool, None),
+            verbose=False,
+        )
+        results = calibrated.results
+        tried = zip(results["temperature"].tolist(), results["winkler_score"].tolist(), strict=True)
+        found = {f"{temperature:g}": score for temperature, score in tried}
+        return Temperature(calibrated.temperature, found, time.perf_counter() - start)
 
 
 def write_sealed(path: Path, contents: dict[str, Any]) -> None:

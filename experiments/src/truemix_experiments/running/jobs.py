@@ -65,19 +65,28 @@ def steadily(job: Job) -> Iterator[None]:
 
     So the last digits are always the same.
     """
-    from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
     if job.alone:
         # Jobs may share the process: what one restored, another would miss.
-        warnings.filterwarnings("ignore", category=ConvergenceWarning)
+        _ignore_warnings()
         threadpool_limits(1)
         with limit_threads(job.threads):
             yield
         return
     with limit_threads(job.threads), warnings.catch_warnings(), threadpool_limits(1):
-        warnings.filterwarnings("ignore", category=ConvergenceWarning)
+        _ignore_warnings()
         yield
+
+
+def _ignore_warnings() -> None:
+    from sklearn.exceptions import ConvergenceWarning
+
+    from truemix.selection import SearchInterrupted
+
+    # What is interrupted ends here, and takes nothing of the search.
+    for category in (ConvergenceWarning, SearchInterrupted):
+        warnings.filterwarnings("ignore", category=category)
 
 
 def provenance(threads: int) -> dict[str, Any]:

@@ -2,65 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from truemix import metrics
-from truemix.estimates.intervals import interval_of
-from truemix_experiments._typing import FloatArray, IntArray
+from truemix import evaluate
+from truemix_experiments._typing import FloatArray
+from truemix_experiments.running.stages import Bags
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from truemix.quantifiers import Quantifier
-    from truemix.quantifiers.base import Inference
 
-# Bags whose draws are held at once.
+# Published bags whose items are worked on at once.
 BLOCK = 16
-
-
-def inferences(
-    quantifier: Quantifier, versions: FloatArray, bags: list[IntArray]
-) -> Iterator[Inference]:
-    """Yield what a fitted quantifier says about each bag, given the evidence of the pool."""
-    from truemix.quantifiers.sampling import BayesianMixin
-
-    seed = quantifier._seed()
-    if isinstance(quantifier, BayesianMixin):
-        yield from quantifier._infer_blocks(versions, bags, seed)
-        return
-    for start in range(0, len(bags), BLOCK):
-        yield from quantifier._infer_bags(versions, bags[start : start + BLOCK], seed)
-
-
-def separately(
-    quantifier: Quantifier, scored: FloatArray, bags: list[IntArray]
-) -> Iterator[Inference]:
-    """Yield the same for bags without common items, whose evidence is too large to hold at once."""
-    from truemix.quantifiers.base import gathered
-
-    for start in range(0, len(bags), BLOCK):
-        # Only these items: the evidence of the whole pool would be made anew for every block.
-        part, own = gathered(scored, bags[start : start + BLOCK])
-        yield from quantifier._infer_scored(part, own, quantifier._seed())
+# Columns of results, and what they are in truemix.
+METRICS = {
+    "ae": "absolute_error",
+    "w": "weight_ratio_error",
+    "hard": "hard_coverage",
+    "soft": "soft_coverage",
+    "amplitude": "amplitude",
+    "winkler": "winkler_score",
+    "width": "width",
+}
 
 
 def judge(
-    answers: Iterable[Inference], truth: FloatArray, train: FloatArray, level: float
+    quantifier: Quantifier, pool: FloatArray, bags: Bags, level: float, *, apart: bool = False
 ) -> tuple[pd.DataFrame, int]:
     """Return a row for each bag as :class:`truemix_experiments.results.RunResult` wants it.
 
     Parameters
     ----------
-    answers : iterable of Inference
-        One for each bag.
-    truth : ndarray of shape (n_bags, K)
-    train : ndarray of shape (K,)
-        The mix of the references.
+    quantifier : Quantifier
+        Fitted on posteriors.
+    pool : ndarray of shape (models, n, K)
+        Posteriors of the items that bags consist of.
+    bags : Bags
     level : float
         Of the intervals.
+    apart : bool
+        Whether bags have no items in common, as published ones. Then a few of them are worked on
+        at a time: what is made of all their items may be too much to hold.
 
     Returns
     -------
@@ -70,38 +56,32 @@ def judge(
     """
     import pandas as pd
 
-    mixes, single, joint, n_failed = [], [], [], 0
-    for answer in answers:
-        mixes.append(answer.prevalence)
-        n_failed += _failed(answer.diagnostics)
-        if answer.draws is not None:
-            single.append(interval_of(answer.draws, level))
-            joint.append(interval_of(answer.draws, level, simultaneous=True))
-    estimated = np.array(mixes)
-    columns: dict[str, Any] = {
-        "bag": np.arange(len(truth)),
-        "truth": list(truth),
-        "prevalence": list(estimated),
-        "ae": metrics.absolute_error(truth, estimated),
-        "w": metrics.weight_ratio_error(truth, estimated, train),
-        "shift": np.abs(truth - train).sum(axis=1),
-    }
-    if single:
-        columns |= _about_intervals(truth, np.array(single), np.array(joint), level)
-    return pd.DataFrame(columns), n_failed
+    parts = _in_blocks(pool, bags) if apart else [(pool, bags)]
+    metrics = list(METRICS.values())
+    found = pd.concat(
+        [
+            evaluate(quantifier, items, None, protocol=own, metrics=metrics, level=level)
+            for items, own in parts
+        ],
+        ignore_index=True,
+    )
+    rows = pd.DataFrame({"bag": np.arange(len(bags)), "truth": list(bags.truth)})
+    rows["prevalence"] = found["estimated"]
+    for name, metric in METRICS.items():
+        # Methods without draws have no intervals.
+        if metric in found:
+            rows[name] = found[metric]
+    rows.insert(5, "shift", np.abs(bags.truth - quantifier.train_prevalence_).sum(axis=1))
+    if "hard" in rows:
+        rows["hard"] = rows["hard"].astype(bool)
+        rows["amplitude"] *= 100.0
+    return rows, int(found["failed"].sum())
 
 
-def _about_intervals(
-    truth: FloatArray, single: FloatArray, joint: FloatArray, level: float
-) -> dict[str, Any]:
-    return {
-        "hard": metrics.hard_coverage(truth, joint).astype(bool),
-        "soft": metrics.soft_coverage(truth, single),
-        "amplitude": 100.0 * metrics.amplitude(single),
-        "winkler": metrics.winkler_score(truth, single, level),
-        "width": np.diff(single, axis=-1)[..., 0].mean(axis=1),
-    }
-
-
-def _failed(diagnostics: dict[str, Any]) -> bool:
-    return bool(diagnostics.get("failed")) or diagnostics.get("converged") is False
+def _in_blocks(pool: FloatArray, bags: Bags) -> Iterator[tuple[FloatArray, Bags]]:
+    """Yield the items of a few bags, and these bags."""
+    for start in range(0, len(bags), BLOCK):
+        rows = bags.rows[start : start + BLOCK]
+        ends = np.cumsum([len(each) for each in rows])
+        own = np.split(np.arange(ends[-1]), ends[:-1])
+        yield pool[:, np.concatenate(rows)], Bags(own, bags.truth[start : start + BLOCK])

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from truemix.exceptions import InputError
+from truemix.validation import check_posteriors
 from truemix_experiments import kept_arrays
 from truemix_experiments._typing import FloatArray, IntArray
 from truemix_experiments.methods import Setting
@@ -120,52 +121,42 @@ class _Trained:
     """The models of one setting, and what they say about the pool so far."""
 
     def __init__(self, stage: Stage, setting: Setting, rules: BenchSettings) -> None:
-        from truemix.quantifiers.content_order import feature_order
-        from truemix.quantifiers.scoring import _folds, _scores
-
-        self._stage, self._setting, self._rules = stage, setting, rules
-        self._unconverged = 0
-        start = time.perf_counter()
-        X, y = stage.references.X, stage.references.y
-        self._references = np.empty((len(y), stage.n_classes))
-        models = []
-        for train_rows, test_rows in _folds(rules.cv, X, y, stage.classes):
-            model = self._fit(X[train_rows], y[train_rows])
-            held_out = X[test_rows]
-            self._references[test_rows] = _scores(model, held_out, stage.classes, hard=False)
-            models.append(model)
-        order = feature_order(X, y)
-        # The first scores the pool as the paper does, the others only for the judgement.
-        self._models = [self._fit(X[order], y[order]), *(models if stage.name == "judge" else ())]
-        self._pool: list[list[FloatArray]] = [[] for _ in self._models]
-        self._seconds = time.perf_counter() - start
-
-    def _fit(self, X: Any, y: IntArray) -> Any:
         from sklearn.linear_model import LogisticRegression
 
-        rules = self._rules
-        model = LogisticRegression(**self._setting, max_iter=rules.max_iter, tol=rules.tol)
-        model.fit(X, y)
-        self._unconverged += int(max(model.n_iter_) >= rules.max_iter)
-        return model
+        from truemix.quantifiers import cross_fit
+
+        start = time.perf_counter()
+        classifier = LogisticRegression(**setting, max_iter=rules.max_iter, tol=rules.tol)
+        references = stage.references
+        self._models = cross_fit(
+            classifier, references.X, references.y, cv=rules.cv, classes=stage.classes
+        )
+        models = (*self._models.fold_models, self._models.refitted)
+        self._unconverged = sum(int(max(each.n_iter_) >= rules.max_iter) for each in models)
+        # The refitted model scores the pool as the paper does, the others only for the judgement.
+        self._in_folds = stage.name == "judge"
+        self._pool: list[FloatArray] = []
+        self._folds: list[FloatArray] = []
+        self._seconds = time.perf_counter() - start
 
     def score(self, X: Any) -> None:
         """Score more items of the pool."""
-        from truemix.quantifiers.scoring import _scores
-
         start = time.perf_counter()
-        for model, parts in zip(self._models, self._pool, strict=True):
-            parts.append(_scores(model, X, self._stage.classes, hard=False))
+        self._pool.append(self._models.score(X))
+        if self._in_folds:
+            self._folds.append(self._models.score(X, crossfit=True))
         self._seconds += time.perf_counter() - start
 
     def scores(self, sizes: IntArray, truth: FloatArray) -> Scores:
         """Return everything, and forget it."""
-        pool = np.stack([np.concatenate(parts) for parts in self._pool])
+        pool = np.concatenate(self._pool, axis=1)
+        folds = np.concatenate(self._folds, axis=1) if self._in_folds else _no_models(pool)
         self._pool.clear()
+        self._folds.clear()
         return Scores(
-            references=self._references,
-            pool=pool[:1],
-            folds=pool[1:],
+            references=self._models.posteriors,
+            pool=pool,
+            folds=folds,
             sizes=sizes,
             truth=truth,
             unconverged=self._unconverged,
@@ -175,12 +166,16 @@ class _Trained:
 
 def _given(stage: Stage) -> Scores:
     """Return posteriors that are the data."""
-    from truemix.quantifiers.scoring import GivenPosteriors
+    references, pool = (
+        check_posteriors(X, n_classes=stage.n_classes)
+        for X in (stage.references.X, np.concatenate([X for X, _ in stage.blocks()]))
+    )
+    none = np.empty(0, np.intp), np.empty(0)
+    return Scores(references, pool[None], _no_models(pool[None]), *none)
 
-    checked = GivenPosteriors(stage.classes)
-    pool = np.concatenate([checked(X) for X, _ in stage.blocks()], axis=1)
-    none = np.empty((0, *pool.shape[1:]))
-    return Scores(checked(stage.references.X)[0], pool, none, np.empty(0, np.intp), np.empty(0))
+
+def _no_models(pool: FloatArray) -> FloatArray:
+    return np.empty((0, *pool.shape[1:]))
 
 
 def _save(path: Path, scores: Scores) -> None:

@@ -9,21 +9,37 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from truemix.protocols import DirichletBags
+from truemix.protocols import Bag, DirichletBags
 from truemix_experiments._typing import FloatArray, IntArray
 from truemix_experiments.datasets import Data, FixedBag, Pool
 from truemix_experiments.protocol import BenchSettings
 
 
-class Bags(NamedTuple):
-    """Rows of the pool in each bag, and the mix of each ``(n_bags, K)``."""
+@dataclass(frozen=True, eq=False)
+class Bags:
+    """Bags that are drawn already, in the form of a protocol of :mod:`truemix.protocols`.
+
+    Attributes
+    ----------
+    rows : list of ndarray of int
+        Rows of the pool in each bag.
+    truth : ndarray of shape (n_bags, K)
+        The mix of each.
+    """
 
     rows: list[IntArray]
     truth: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def bags(self, y: Any, classes: Any = None) -> Iterator[Bag]:
+        """Yield the bags, whatever the labels are: published items have none."""
+        return map(Bag, self.rows, self.truth)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from truemix.exceptions import InputError
 from truemix.quantifiers import Quantifier
-from truemix.quantifiers.base import Inference
-from truemix.quantifiers.sampling import BayesianMixin
-from truemix.quantifiers.scoring import GivenPosteriors
-from truemix_experiments._typing import FloatArray
 from truemix_experiments.datasets import Data, load_dataset
 from truemix_experiments.methods import METHODS, Method, quantifier_of
 from truemix_experiments.protocol import prior_of
@@ -27,7 +22,7 @@ from truemix_experiments.results import (
 )
 from truemix_experiments.running.choosing import Choice, Choices, Temperature
 from truemix_experiments.running.jobs import Job, Report, provenance, steadily
-from truemix_experiments.running.judging import inferences, judge, separately
+from truemix_experiments.running.judging import judge
 from truemix_experiments.running.scores import ScoreFiles, Scores
 from truemix_experiments.running.stages import Bags, digest_of, stages_of
 
@@ -56,7 +51,7 @@ def run_loaded(job: Job, data: Data) -> Report:
         except InputError as error:
             report.failures.append(str(error))
             return report
-        for name in _in_families(job.methods):
+        for name in job.methods:
             try:
                 work.run(METHODS[name])
             # Whatever a method raises, the others are worth having, and the sentence says it.
@@ -69,19 +64,6 @@ def run_loaded(job: Job, data: Data) -> Report:
         ]
     report.seconds = time.perf_counter() - start
     return report
-
-
-def _in_families(methods: tuple[str, ...]) -> list[str]:
-    """Return methods with the same point method after each other: they share evidence.
-
-    Examples
-    --------
-    >>> _in_families(("CC", "PCC", "Bayes-KDEy(Ait-lambda)+", "Boots-CC"))
-    ['CC', 'Boots-CC', 'PCC', 'Bayes-KDEy(Ait-lambda)+']
-    """
-    order = list(METHODS)
-    place = {name: (order.index(METHODS[name].point), METHODS[name].own) for name in methods}
-    return sorted(methods, key=lambda name: (*place[name], order.index(name)))
 
 
 class _Work:
@@ -97,7 +79,6 @@ class _Work:
         self._choosing = ScoreFiles(choose, folder, job.settings)
         self._folder = folder
         self._damaged_results: dict[Path, None] = {}
-        self._evidence: tuple[str, FloatArray] | None = None
 
     @cached_property
     def _choices(self) -> Choices:
@@ -134,18 +115,17 @@ class _Work:
         if not missing:
             return
         start = time.perf_counter()
-        fitted = self._fit(method, choice, scores)
-        if temperature is not None:
-            fitted.set_params(temperature=temperature.temperature)
-        answer = self._answering(method, choice, fitted, scores)
+        fitted = self._fit(method, choice, scores, temperature)
+        pool = scores.folds if method.own and len(scores.folds) else scores.pool
         fitted_in = time.perf_counter() - start
         for alpha in missing:
             start = time.perf_counter()
             bags = self._bags(alpha, scores)
-            if isinstance(fitted, BayesianMixin):
+            if method.kind == "bayesian":
                 _set_prior(fitted, prior_of(alpha))
-            train = self._stage.train_prevalence
-            rows, n_failed = judge(answer(bags), bags.truth, train, self._settings.level)
+            rows, n_failed = judge(
+                fitted, pool, bags, self._settings.level, apart=self._stage.fixed is not None
+            )
             tested_in = fitted_in + time.perf_counter() - start
             about = {
                 **self._about_run(scores),
@@ -198,28 +178,14 @@ class _Work:
             return scores.published_bags()
         return self._stage.draw(self._settings, alpha)
 
-    def _fit(self, method: Method, choice: Choice, scores: Scores) -> Quantifier:
-        fitted = quantifier_of(method, choice.setting, self._settings)
-        classes, codes = self._stage.classes, self._stage.references.y
-        fitted._check_parameters()
-        fitted._fit_scored(scores.references, codes, classes, GivenPosteriors(classes))
-        return fitted
-
-    def _answering(
-        self, method: Method, choice: Choice, fitted: Quantifier, scores: Scores
-    ) -> Callable[[Bags], Iterator[Inference]]:
-        """Return a function from bags to what the quantifier says about each."""
-        pool = scores.folds if method.own and len(scores.folds) else scores.pool
-        if self._stage.fixed is not None:
-            return lambda bags: separately(fitted, pool, bags.rows)
-        # The evidence of a Bayesian method is that of its point method.
-        key = method.name if method.own else method.point
-        if self._evidence is None or self._evidence[0] != key:
-            # The old one first: two may be too much.
-            self._evidence = None
-            self._evidence = key, fitted._versions(pool, fitted._seed())
-        versions = self._evidence[1]
-        return lambda bags: inferences(fitted, versions, bags.rows)
+    def _fit(
+        self, method: Method, choice: Choice, scores: Scores, calibrated: Temperature | None
+    ) -> Quantifier:
+        quantifier = quantifier_of(method, choice.setting, self._settings)
+        if calibrated is not None:
+            quantifier.set_params(temperature=calibrated.temperature)
+        codes, classes = self._stage.references.y, self._stage.classes
+        return quantifier.fit(scores.references, codes, classes=classes)
 
     def _described(self, fitted: Quantifier, choice: Choice) -> dict[str, Any]:
         """Return the settings of a run, as they were chosen and used."""
@@ -249,7 +215,11 @@ class _Work:
         }
 
 
-def _set_prior(fitted: BayesianMixin, prior: float) -> None:
-    """Change the prior of a fitted quantifier: fitting again would give the same model."""
+def _set_prior(fitted: Quantifier, prior: float) -> None:
+    """Change the prior of a fitted quantifier: fitting again would give the same model.
+
+    Both the parameter, which tells what was used, and the inference, which uses it.
+    """
     fitted.set_params(prior=prior)
-    fitted._fixed_prior = fitted._resolve_prior()
+    fitted.inference_.set_params(prior=prior)
+    fitted.inference_.prepare(fitted.classes_, fitted.train_prevalence_)
