@@ -118,9 +118,10 @@ def measure_unknown(quantifier, scored, y, unknown, n_bags, seed):
     known, other = np.flatnonzero(y != unknown), np.flatnonzero(y == unknown)
     scored = scored[:, np.concatenate([known, other])]
     rng = np.random.default_rng(seed)
-    open_minded = clone(quantifier).set_params(unknown=True)
-    open_minded._restore(quantifier._state())
-    evidence = open_minded._versions(scored, None)
+    open_minded = clone(quantifier).set_params(unknown=True, classifier=None)
+    open_minded.restore(quantifier.state())
+    plain_one = clone(quantifier).set_params(classifier=None)
+    plain_one.restore(quantifier.state())
     for size in SIZES:
         for share in SHARES:
             bags = bags_of(y[known], round(size * (1 - share)), max(1, n_bags // 4), seed)
@@ -131,11 +132,11 @@ def measure_unknown(quantifier, scored, y, unknown, n_bags, seed):
             rows = [
                 np.concatenate([bag.index, more]) for bag, more in zip(bags, extra, strict=True)
             ]
-            found = open_minded._infer_bags(evidence, rows)
-            plain = quantifier._mixes(evidence[:, :, :-1], rows)
+            found = open_minded.quantify_bags(scored, rows)
+            plain = plain_one.quantify_bags(scored, rows)
             checks = failures(judge, scored, bags, extra)
             for (bag, check), own, mix in zip(checks, found, plain, strict=True):
-                mixes = (mix, check.without_unusual, own.prevalence)
+                mixes = (mix.prevalence, check.without_unusual, own.prevalence)
                 errors = [float(absolute_error(bag.prevalence, each)) for each in mixes]
                 kind = f"unknown {100 * share:.0f} %"
                 yield kind, size, not check.passed, errors, own.unknown.share
@@ -158,7 +159,7 @@ def tabular(folder, name, n_splits, n_bags):
             unknown = split % (y.max() + 1)
             known = a != unknown
             quantifier = unknown_settings.fitted(A[known], a[known], clone(CLASSIFIER))
-            scored = quantifier._score(Z)
+            scored = quantifier.posteriors(Z)
             unknown_rows += measure_unknown(quantifier, scored, z, unknown, n_bags, split)
     return rows, unknown_rows, int(y.max() + 1), len(a)
 
@@ -166,7 +167,7 @@ def tabular(folder, name, n_splits, n_bags):
 def tabular_pools(quantifier, A, a, Z, z, split):
     """Return scored targets with each violation, and the rows that bags may take."""
     rng, spread, everything = np.random.default_rng(split), A.std(axis=0), np.arange(len(z))
-    scored = quantifier._score(Z)
+    scored = quantifier.posteriors(Z)
     with np.errstate(all="ignore"):
         best = int(np.nan_to_num(f_classif(A[:, spread > 0], a)[0]).argmax())
     best = np.flatnonzero(spread > 0)[best]
@@ -183,8 +184,8 @@ def tabular_pools(quantifier, A, a, Z, z, split):
     return {
         "none": (scored, everything),
         "refitted": (refitted.predict_proba(Z)[None], everything),
-        "noise": (quantifier._score(Z + 0.5 * spread * rng.normal(size=Z.shape)), everything),
-        "drift": (quantifier._score(moved), everything),
+        "noise": (quantifier.posteriors(Z + 0.5 * spread * rng.normal(size=Z.shape)), everything),
+        "drift": (quantifier.posteriors(moved), everything),
         "sub-population": (scored, np.sort(np.concatenate(upper))),
         "miscalibrated": (softmax(0.7 * logs(scored)), everything),
         "swapped": (other.predict_proba(Z)[None], everything),

@@ -19,10 +19,9 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from truemix import ACC, CC, EMQ, PCC, KDEy
-from truemix.metrics import absolute_error
+from truemix import ACC, CC, EMQ, PCC, KDEy, evaluate
 from truemix.protocols import DirichletBags
-from truemix.quantifiers.scoring import Scoring
+from truemix.quantifiers import cross_fit
 
 DATA_SETS = (
     "academic-success", "cmc", "digits", "dry-bean", "image_seg", "mhr", "molecular", "nursery",
@@ -51,18 +50,11 @@ def errors(folder, name, classifier, n_bags):
     X, pool, y, pool_y = train_test_split(X, y, train_size=0.7, random_state=0, stratify=y)
     classes = np.unique(y)
     # The classifier is trained once for all methods.
-    scoring = Scoring(clone(classifier), cv=5, hard=False, crossfit=False)
-    P, scorer = scoring.score_references(X, y, classes)
-    Q = scorer(pool)[0]
-    bags = list(DirichletBags(n_bags=n_bags, bag_size=1000, random_state=0).bags(pool_y, classes))
-    truth = np.array([bag.prevalence for bag in bags])
-    result = []
-    for method in METHODS.values():
-        fitted = clone(method).fit(P, y)
-        evidence = fitted._evidence(Q)
-        mixes = [fitted._infer(evidence[bag.index]).prevalence for bag in bags]
-        result.append(absolute_error(truth, np.array(mixes)).mean())
-    return np.array(result)
+    trained = cross_fit(classifier, X, y, classes=classes)
+    fitted = {name: clone(each).fit(trained.posteriors, y) for name, each in METHODS.items()}
+    protocol = DirichletBags(n_bags=n_bags, bag_size=1000, random_state=0)
+    frame = evaluate(fitted, trained.score(pool), pool_y, protocol=protocol)
+    return frame.groupby("quantifier")["absolute_error"].mean()[list(METHODS)].to_numpy()
 
 
 def main():

@@ -130,7 +130,7 @@ def main():
     fitted = BayesianKDEy(random_state=0, **PLAIN, **SMOOTH).fit(P, y)
     bags = [bag.index for bag in DirichletBags(n_bags=500, bag_size=500).bags(pool_y)]
     start = time.perf_counter()
-    sample_mixtures(fitted._evidence(pool), bags, random_state=0)
+    sample_mixtures(fitted.model_.log_likelihood(pool), bags, random_state=0)
     print(f"\n500 bags of digits in one call: {time.perf_counter() - start:.2f} s")
 
 

@@ -32,7 +32,7 @@ from truemix.densities import kde_log_likelihood
 from truemix.inference import maximize_mixtures
 from truemix.metrics import absolute_error
 from truemix.protocols import DirichletBags
-from truemix.quantifiers.scoring import Scoring
+from truemix.quantifiers import cross_fit
 from truemix.selection import GridSearch, calibrate_temperature
 from truemix.selection.temperature import TEMPERATURES
 
@@ -153,9 +153,8 @@ def test_errors(folder, name, n_bags):
     """Return one row of the table: the size, four errors and both choices."""
     X, pool, y, pool_y = read(folder, name)
     classes = np.unique(y)
-    scoring = Scoring(classifier(), cv=5, hard=False, crossfit=False)
-    P, scorer = scoring.score_references(X, y, classes)
-    Q = scorer(pool)[0]
+    trained = cross_fit(classifier(), X, y, classes=classes)
+    P, Q = trained.posteriors, trained.score(pool)[0]
     bags = list(DirichletBags(n_bags=n_bags, random_state=1).bags(pool_y, classes))
     rows, truth = [bag.index for bag in bags], np.array([bag.prevalence for bag in bags])
 

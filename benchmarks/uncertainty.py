@@ -24,7 +24,7 @@ from truemix import BayesianACC, BayesianEMQ, BayesianKDEy, metrics
 from truemix._files import atomic_write
 from truemix.estimates.intervals import interval_of
 from truemix.protocols import DirichletBags
-from truemix.quantifiers.scoring import Scoring
+from truemix.quantifiers import cross_fit
 from truemix.selection import calibrate_temperature
 
 DATA_SETS = (
@@ -95,26 +95,23 @@ def run(folder, name, n_bags, known):
     X, pool, y, pool_y = read(folder, name)
     classes = np.unique(y)
     classifier = make_pipeline(StandardScaler(), LogisticRegression(max_iter=5000))
+    trained = cross_fit(classifier, X, y, classes=classes)
     scored = {}
     for crossfit in (False, True):
-        scoring = Scoring(classifier, cv=5, hard=False, crossfit=crossfit)
-        P, scorer = scoring.score_references(X, y, classes)
-        scored[crossfit] = scorer, scorer(pool)
+        P, scored[crossfit] = trained.posteriors, trained.score(pool, crossfit=crossfit)
     train = np.bincount(y) / len(y)
     chosen = known["temperatures"] if known else temperatures(P, y)
     result = {
         "classes": len(classes),
         "references": len(y),
-        "accuracy": float((scored[False][1][0].argmax(axis=1) == pool_y).mean()),
+        "accuracy": float((scored[False][0].argmax(axis=1) == pool_y).mean()),
         "temperatures": chosen,
     }
     fitted = {}
     missing = [name for name in METHODS if name not in known.get("with replacement", {})]
     for method in missing:
-        quantifier = METHODS[method]
-        scorer, _ = scored[quantifier.crossfit]
-        fitted[method] = clone(quantifier).set_params(random_state=0)
-        fitted[method]._fit_scored(P, y, classes, scorer)
+        fitted[method] = clone(METHODS[method]).set_params(random_state=0, estimand="population")
+        fitted[method].fit(P, y, classes=classes)
     for protocol in PROTOCOLS:
         replace = protocol == "with replacement"
         drawn = list(
@@ -123,16 +120,15 @@ def run(folder, name, n_bags, known):
         bags, truth = [bag.index for bag in drawn], np.array([bag.prevalence for bag in drawn])
         rows = {**known.get(protocol, {}), "bag size": float(np.mean([len(bag) for bag in bags]))}
         for method, quantifier in fitted.items():
-            _, items = scored[quantifier.crossfit]
-            versions = quantifier._versions(items, 0)
+            items = scored[quantifier.crossfit]
             tempered = chosen if "temperature" in method else dict.fromkeys(VIEWS, 1.0)
             rows[method] = {}
             for view in VIEWS:
-                quantifier.set_params(temperature=tempered[view], estimand="population")
+                quantifier.inference_.set_params(temperature=tempered[view])
                 if view == "population" or tempered[view] != tempered["population"]:
-                    inferences = list(quantifier._infer_blocks(versions, bags, 0))
+                    estimates = list(quantifier.quantify_bags(items, bags))
                 draws = [
-                    each.draws if view == "population" else each.other_draws for each in inferences
+                    each.draws if view == "population" else each.other_draws for each in estimates
                 ]
                 rows[method][view] = {
                     key: float(value) for key, value in judge(draws, truth, train).items()

@@ -1,6 +1,6 @@
 """How loops are compiled: the options of numba that all of them share.
 
-Every compiled function is put into its compiled callers as a whole. Were it left to the compiler, a
+Every compiled function is inlined into its compiled callers. Were it left to the compiler, a
 function could exist twice, alone and inside a caller, rounded differently where sums may be
 regrouped, and which of the two runs would depend on what a process has compiled itself and what it
 has loaded from the cache: the same seed would give other last digits.
@@ -50,7 +50,7 @@ def compiled_vectors(function: Function) -> Function:
 
 
 def written_out(function: Function) -> Function:
-    """Put a function into its callers before they are compiled: their options are its own.
+    """Inline a function into its callers before they are compiled, with their options.
 
     For the innermost loops, which the compiler knows more about when it sees both at once.
     """

@@ -119,10 +119,10 @@ def test_emq_agrees_as_far_as_quapy_iterates(quapy, data, calibration):
     # QuaPy stops EM when a step moves the shares by less than 1e-4 on average; what is left of
     # the way is up to ten such steps here.
     np.testing.assert_allclose(ours.predict(target), expected, atol=2e-3)
-    evidence = ours.model_.log_likelihood(target)
+    matrix = ours.model_.log_likelihood(target)
 
     def log_likelihood(mix):
-        return np.log(np.exp(evidence) @ mix).mean()
+        return np.log(np.exp(matrix) @ mix).mean()
 
     assert log_likelihood(ours.predict(target)) >= log_likelihood(expected) - 1e-8
 

@@ -172,14 +172,14 @@ def test_the_adaptive_prior_and_the_most_probable_mix_are_those_of_mapls():
 
     train = np.array([0.5, 0.3, 0.2])
     batch, _ = posteriors(400, 3, seed=4, mix=[0.15, 0.25, 0.6])
-    evidence = np.log(batch / train)
-    prior = adaptive_prior(evidence, train)
+    matrix = np.log(batch / train)
+    prior = adaptive_prior(matrix, train)
     uniform = np.full(3, 1 / 3)
     lam = theirs.get_lambda(batch, train, uniform, dvg=theirs.kl_div, max_iter=5000)
     # Both take the maximum-likelihood mix as input; QuaPy's EM has 5000 steps to get there.
     np.testing.assert_allclose(prior, 1 + 400 * (1 - lam) / (lam * 3), rtol=1e-3)
     expected = theirs.mapls_em(batch, train, lam, uniform, 3, max_iter=5000)
-    np.testing.assert_allclose(most_probable_mix(evidence, prior), expected, atol=1e-4)
+    np.testing.assert_allclose(most_probable_mix(matrix, prior), expected, atol=1e-4)
 
 
 def test_the_adaptive_prior_exists_where_training_is_balanced():
@@ -206,12 +206,12 @@ def test_mapls_is_reported_in_the_diagnostics(reference, target):
 @pytest.mark.parametrize("inner", [CC(), PCC()], ids=repr)
 def test_the_bootstrap_of_a_mean_has_the_variance_of_a_mean(inner, reference, target):
     estimate = Bootstrap(inner, draws=4000, random_state=0).fit(*reference).quantify(target)
-    evidence = inner.fit(*reference).model_.observe(target)
-    expected = evidence.var(axis=0) / len(target)
+    matrix = inner.fit(*reference).model_.observe(target)
+    expected = matrix.var(axis=0) / len(target)
     # The relative error of a variance from 4000 draws is sqrt(2 / 4000); five of them.
     np.testing.assert_allclose(estimate.draws.var(axis=0), expected, rtol=0.12)
     np.testing.assert_allclose(
-        estimate.draws.mean(axis=0), evidence.mean(axis=0), atol=5 * np.sqrt(expected.max() / 4000)
+        estimate.draws.mean(axis=0), matrix.mean(axis=0), atol=5 * np.sqrt(expected.max() / 4000)
     )
 
 

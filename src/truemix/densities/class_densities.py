@@ -87,7 +87,7 @@ class ClassDensities:
 
         What samplers need: a factor per row does not matter to them, and nothing else of the size
         of ``out`` is held. Weights are taken to be exponential random numbers, and what such
-        weights take from the logarithm of a density on average is given back, so that versions
+        weights take from the logarithm of a density on average is given back, so that replicates
         scatter around the density of equal weights rather than below it.
 
         With ``parts`` (B, K, K) class k is a mixture: the share ``parts[b, k, j]`` of it looks like

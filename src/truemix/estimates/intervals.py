@@ -65,7 +65,7 @@ def interval_of(
     draws : ndarray of shape (draws, K)
         Draws from the posterior.
     level : float
-        Probability that the interval holds (all of them at once, if ``simultaneous``).
+        Nominal coverage (of all intervals at once, if ``simultaneous``).
     kind : {"equal-tailed", "hdi"}
         Leave the same probability out on both sides, or be as short as possible.
     simultaneous : bool

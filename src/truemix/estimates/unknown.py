@@ -39,7 +39,7 @@ class Unknown:
         Parameters
         ----------
         level : float
-            Probability that the interval holds.
+            Nominal coverage.
 
         Returns
         -------

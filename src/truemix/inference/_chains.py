@@ -1,4 +1,4 @@
-"""The driver of every sampler: where chains start, how long they run, and what they are worth.
+"""The driver of every sampler: where chains start, how long they run, and their diagnostics.
 
 Half of the chains start at the mode, the others in corners of the simplex. If all have forgotten
 where they came from, they agree; R-hat tells if they do not. A kernel moves the chains: one that
@@ -188,7 +188,7 @@ def settle(
     most: int,
     certain: BoolArray | None = None,
 ) -> Settled:
-    """Run chains until their draws are worth what is promised, or ``most`` is reached.
+    """Run chains until their effective sample size is what is promised, or ``most`` is reached.
 
     Parameters
     ----------

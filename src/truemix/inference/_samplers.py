@@ -1,4 +1,4 @@
-"""Run a sampler until its draws are worth what is promised, and say what they are worth."""
+"""The kernels of a mix given one matrix: Gibbs, independence Metropolis, and NUTS."""
 
 from __future__ import annotations
 
