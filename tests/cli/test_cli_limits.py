@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 from cli_support import CLASSES, fails, run, target_frame, written
 from truemix._limits import VARIABLE
-from truemix.cli._arrow_sizes import batches_in
+from truemix.cli.tables.ipc_sizes import batches_in
 
 OPTIONS = ("--label", "label", "--method", "pcc", "--format", "json")
 # A limit that good files of these tests keep and hostile ones do not, so that both are small.
@@ -169,13 +169,13 @@ def test_a_long_header_is_read(estimate, tmp_path):
 
 
 def test_a_line_without_end_is_refused(estimate, tmp_path, monkeypatch):
-    monkeypatch.setattr("truemix.cli._text._MAX_LINE", 1000)
+    monkeypatch.setattr("truemix.cli.tables.text._MAX_LINE", 1000)
     (tmp_path / "line.csv").write_text("egg,ham,spam" + "x" * 2000)
     assert estimate(tmp_path / "line.csv").startswith("Line 1 of line.csv is longer than ")
 
 
 def test_too_many_columns_are_refused(estimate, tmp_path, monkeypatch):
-    monkeypatch.setattr("truemix.cli._formats.MAX_COLUMNS", 10)
+    monkeypatch.setattr("truemix.cli.tables.table.MAX_COLUMNS", 10)
     (tmp_path / "wide.csv").write_text(",".join(map(str, range(11))) + "\n")
     assert estimate(tmp_path / "wide.csv").startswith("wide.csv has more than 10 columns; expected")
 

@@ -67,7 +67,8 @@ def checked_jobs(jobs: int, scheduler: str | None) -> int:
 
 def show_results(plan: Plan) -> None:
     """Show how the methods of a plan did, if there is any result."""
-    from truemix.cli._tables import Cells
+    from truemix.cli._output import show_table
+    from truemix.estimates.text import Table
     from truemix.experiments.results import RunKey, is_done, read_results
 
     keys = [key for name in plan.datasets for key in plan.keys(name)]
@@ -87,7 +88,7 @@ def show_results(plan: Plan) -> None:
                 "these. s: seconds.",
             ]
             header = ["method", "AE", "AE/paper", "W", "hard", "soft", "width", "s"]
-            Cells(title, header, rows, below).show()
+            show_table(Table(title, header, rows, below))
 
 
 def _count(n: int) -> str:
@@ -140,7 +141,8 @@ def _cell(value: float, form: str, unit: str = "") -> str:
 
 def show_datasets(names: Sequence[str], data: Path | None, *, download: bool) -> None:
     """Show data sets with their sizes, and whether each can be had."""
-    from truemix.cli._tables import Cells
+    from truemix.cli._output import show_table
+    from truemix.estimates.text import Table
     from truemix.experiments.bench import dataset_names
     from truemix.experiments.datasets import CATALOGUE, available
 
@@ -158,4 +160,4 @@ def show_datasets(names: Sequence[str], data: Path | None, *, download: bool) ->
     if reasons:
         below.append(f"For example: {reasons[0]}")
     header = ["data set", "modality", "here", "classes", "train", "test", "bag"]
-    Cells("Data sets of truemix bench", header, rows, below, left=3).show()
+    show_table(Table("Data sets of truemix bench", header, rows, below, left=3))

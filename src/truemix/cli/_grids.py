@@ -6,8 +6,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from truemix.cli._classifiers import ClassifierChoice, check_parameters
-from truemix.cli._methods import MethodOptions, method_name, quantifier_of, value_of
-from truemix.cli._options import DEFAULT_METHOD
+from truemix.cli._methods import (
+    READ_AS_TEXT,
+    arguments_of,
+    given_parameters,
+    method_name,
+    quantifier_of,
+    value_of,
+)
+from truemix.cli._options import DEFAULT_METHOD, MethodOptions
 from truemix.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -44,15 +51,14 @@ class Choice:
     def arguments(self) -> list[str]:
         """Return the options that repeat the choice."""
         classifier = [] if self.classifier is None else ["--classifier", self.classifier.text]
-        return classifier + self.method.arguments()
+        return classifier + arguments_of(self.method)
 
 
 def _typed(name: str, value: Any) -> Any:
     """Return a value as it would have been typed."""
     if name == "prior":
-        return (f"{value}",)
-    read_as_text = {"bandwidth", "shrinkage", "calibration", "reference_uncertainty"}
-    return f"{value}" if name in read_as_text else value
+        return [f"{value}"]
+    return f"{value}" if name in READ_AS_TEXT else value
 
 
 def parse_grid(texts: list[str]) -> Grid:
@@ -106,7 +112,7 @@ def default_grid(choice: Choice) -> Grid:
     if classifier is not None:
         own = _CLASSIFIER_GRIDS[classifier.name]
         grid = {_PREFIX + k: v for k, v in own.items() if k not in classifier.parameters}
-    decided = options.given()
+    decided = given_parameters(options)
     grid.update({k: v for k, v in _method_grid(options).items() if k not in decided})
     if not grid:
         name = method_name(options.method or DEFAULT_METHOD)
@@ -140,11 +146,11 @@ def candidate_of(options: MethodOptions, grid: Grid) -> Quantifier:
     Drawing from posteriors takes much longer than maximising, and the parameters of the model are
     the same: only a grid of other parameters, such as priors, needs the Bayesian method itself.
     """
-    point = quantifier_of(MethodOptions(_point_method(options.method)))
+    point = quantifier_of(MethodOptions(method=_point_method(options.method)))
     own = point.get_params()
     if any(name not in own for name in grid if not name.startswith(_PREFIX)):
         return quantifier_of(options)
-    point.set_params(**{k: v for k, v in options.given().items() if k in own})
+    point.set_params(**{k: v for k, v in given_parameters(options).items() if k in own})
     return point
 
 

@@ -16,7 +16,7 @@ Update = Callable[[str], None]
 
 
 class Progress:
-    """Tells the user what happens.
+    """Shows the user what happens.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ class Progress:
         """Say something once, at the end: beside an error it would only distract."""
         self._notes[text] = None
 
-    def say(self, text: str) -> None:
-        """Say what was done, such as which file was written."""
+    def show(self, text: str) -> None:
+        """Show what was done, such as which file was written."""
         if not self.quiet:
             self._print(text)
 
@@ -69,7 +69,7 @@ class Progress:
     def finish(self) -> None:
         """Say what was noted, and how long the steps took."""
         for text in self._notes:
-            self.say(f"Note: {text}")
+            self.show(f"Note: {text}")
         if self._timings and self._seconds:
             each = ", ".join(f"{what} {spent:.1f} s" for what, spent in self._seconds.items())
             self._print(f"Time: {each}")

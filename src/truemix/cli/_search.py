@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from truemix.cli._classifiers import pipeline
-from truemix.cli._formats import open_table
 from truemix.cli._grids import (
     Choice,
     Grid,
@@ -19,11 +18,13 @@ from truemix.cli._grids import (
     outside,
     parse_grid,
 )
-from truemix.cli._methods import prior_of, quantifier_of
+from truemix.cli._methods import prior_of, quantifier_of, seed_of
+from truemix.cli._options import ReferenceOptions
 from truemix.cli._progress import Progress
-from truemix.cli._reading import Reference
-from truemix.cli._source import open_source
-from truemix.cli._work import Inputs, fit, give_classifier, read_labelled, training
+from truemix.cli._reading import Reference, read_reference
+from truemix.cli._work import fit, give_classifier, training
+from truemix.cli.tables import open_table
+from truemix.cli.tables.source import open_source
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,12 +58,7 @@ class Found:
 
 
 def search(
-    argument: str,
-    label: str | None,
-    choice: Choice,
-    typed: list[str],
-    metric: str,
-    say: Progress,
+    inputs: ReferenceOptions, choice: Choice, typed: list[str], metric: str, progress: Progress
 ) -> Found:
     """Try all settings of a grid on the labelled items of a file."""
     from truemix.selection import GridSearch
@@ -73,16 +69,15 @@ def search(
     grid = parse_grid(typed) if typed else default_grid(choice)
     check_grid(grid, choice)
     candidate = candidate_of(choice.method, grid)
-    with say.step("read reference"), ExitStack() as stack:
-        table = open_table(open_source(argument, stack))
-        reference = read_labelled(
-            table, Inputs(argument, "", label), say, features=choice.classifier is not None
-        )
+    with progress.step("read reference"), ExitStack() as stack:
+        table = open_table(open_source(inputs.reference, stack))
+        features = choice.classifier is not None
+        reference = read_reference(table, inputs.label, None, progress, features=features)
     _complete(candidate, choice, grid, reference)
     searching = GridSearch(
-        candidate, inside(grid), metric=metric, refit=False, verbose=not say.quiet
+        candidate, inside(grid), metric=metric, refit=False, verbose=not progress.quiet
     )
-    with say.step("search", spinner=False), training(reference):
+    with progress.step("search", spinner=False), training(reference):
         searching.fit(reference.X, reference.labels.items)
     settings = _settings(searching.results_, metric)
     return Found(
@@ -99,7 +94,7 @@ def search(
 def _complete(candidate: Quantifier, choice: Choice, grid: Grid, reference: Reference) -> None:
     """Give the candidate what depends on the data: a classifier, and a prior by class."""
     if choice.classifier is not None and reference.features is not None:
-        model = pipeline(choice.classifier, reference.features, choice.method.random_state)
+        model = pipeline(choice.classifier, reference.features, seed_of(choice.method))
         give_classifier(candidate, model)
     if choice.method.prior and "prior" in candidate.get_params() and "prior" not in grid:
         candidate.set_params(prior=prior_of(choice.method.prior, reference.labels.classes))
@@ -118,12 +113,12 @@ def _settings(results: pd.DataFrame, metric: str) -> list[dict[str, Any]]:
     return rows
 
 
-def save_chosen(found: Found, chosen: Choice, out: str, say: Progress) -> None:
+def save_chosen(found: Found, chosen: Choice, out: str, progress: Progress) -> None:
     """Fit the chosen quantifier on all labelled items and save it."""
     from truemix.persistence import save
 
     quantifier = quantifier_of(chosen.method)
-    with say.step("fit"):
+    with progress.step("fit"):
         fit(quantifier, chosen.method, found.reference)
-    with say.step("write"):
+    with progress.step("write"):
         save(quantifier, out)
