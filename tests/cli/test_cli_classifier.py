@@ -69,7 +69,7 @@ def test_the_answer_is_the_librarys(files, capsys):
     model = pipeline(classifier_choice("logistic:C=0.1"), features, 0)
     X = features.frame(whole, open_table(source), 0)
     target = open_table(Source("target.csv", files[1]))
-    Z = features.frame(target.whole(list(features.types)), target, 0)
+    Z = features.frame(target.features(list(features.types)), target, 0)
     estimate = EMQ(classifier=model).fit(X, pd.read_csv(files[0])["kind"]).quantify(Z)
     shares = [each["share"] for each in done.json["groups"][0]["classes"]]
     np.testing.assert_allclose(shares, estimate.prevalence, atol=1e-12)
