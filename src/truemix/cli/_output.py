@@ -163,18 +163,15 @@ def as_csv(header: Sequence[str], rows: Iterable[Sequence[Any]], *, safe: bool =
     writer = csv.writer(lines, lineterminator="\r\n")
     for row in chain([header], rows):
         writer.writerow([no_formula(cell) for cell in row] if safe else row)
-    return "".join(lines.parts)
+    return "".join(lines)
 
 
-class _Lines:
+class _Lines(list[str]):
     """What is written, line by line, with the end of a line that all systems understand."""
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
 
     def write(self, line: str) -> None:
         """Take a line."""
-        self.parts.append(line.removesuffix("\r\n") + "\n")
+        self.append(line.removesuffix("\r\n") + "\n")
 
 
 def no_formula(cell: Any) -> Any:
