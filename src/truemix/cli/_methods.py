@@ -77,14 +77,16 @@ def value_of(text: str) -> Any:
     return text
 
 
-def method_name(text: str) -> str:
-    """Return the name of a method from any spelling of it.
+def method_name(text: str | None) -> str:
+    """Return the name of a method from any spelling of it; of the default one if none is given.
 
     Examples
     --------
     >>> method_name("BayesianKDEy"), method_name("bayesian_kdey"), method_name("KDEY")
     ('bayesian-kdey', 'bayesian-kdey', 'kdey')
     """
+    if text is None:
+        return DEFAULT_METHOD
     letters = "".join(letter for letter in text.lower() if letter.isalnum())
     for name in METHODS:
         if name.replace("-", "") == letters:
@@ -99,7 +101,7 @@ def method_name(text: str) -> str:
 
 def quantifier_of(options: MethodOptions) -> Quantifier:
     """Return the unfitted quantifier, checked as far as that is possible without classes."""
-    name = method_name(options.method or DEFAULT_METHOD)
+    name = method_name(options.method)
     quantifier = _default(name)
     known = _parameters(quantifier)
     given = given_parameters(options)
@@ -121,7 +123,7 @@ def level_of(level: float | None, method: str | None) -> float:
 
     if level is None:
         return DEFAULT_LEVEL
-    name = method_name(method or DEFAULT_METHOD)
+    name = method_name(method)
     if name in POINT_METHODS:
         raise InputError(
             f"The method {name} gives no intervals, so --level has no meaning; leave it out, or "

@@ -19,9 +19,8 @@ from truemix.cli._options import (
 from truemix.exceptions import InputError
 
 if TYPE_CHECKING:
-    from truemix.cli._grids import Choice
     from truemix.cli._progress import Progress
-    from truemix.cli._search import Found
+    from truemix.cli._tuning import Choice, Found
     from truemix.estimates.text import Table
 
 _MAX_ROWS = 15
@@ -66,9 +65,8 @@ def tune(
     Bayesian methods are judged by the point estimate of the same model.
     """
     from truemix.cli._classifiers import classifier_choice
-    from truemix.cli._grids import Choice
     from truemix.cli._output import check_outputs, reporting, show_result
-    from truemix.cli._search import search
+    from truemix.cli._tuning import Choice, search
 
     check_outputs({"--out": out}, [inputs.reference])
     if out is not None and inputs.classifier is not None:
@@ -92,7 +90,7 @@ def _use(
     found: Found, choice: Choice, inputs: ReferenceOptions, out: str | None, progress: Progress
 ) -> None:
     """Save the chosen quantifier, or show how to use what was chosen."""
-    from truemix.cli._search import save_chosen
+    from truemix.cli._tuning import save_chosen
 
     chosen = choice.with_setting(found.best)
     if out is None:
