@@ -1,16 +1,33 @@
-"""Values of a column: numbers as floats, straight into place, and everything else as text."""
+"""Columns of a table as arrays: numbers straight into place, labels and groups as codes."""
 
 from __future__ import annotations
+
+import datetime
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from truemix._arrow_columns import NOTHING, NUMBERS, TRUTH, meaning, row_out_of_range
-from truemix._typing import FloatArray
-from truemix.cli.tables.table import Table
+from truemix._arrow_columns import (
+    NOTHING,
+    NUMBERS,
+    TRUTH,
+    meaning,
+    row_out_of_range,
+    with_python_type,
+)
+from truemix._group_order import sorted_groups
+from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.cli.tables.table import LABEL, Table
 from truemix.exceptions import InputError
-from truemix.validation import LARGEST_EXACT, shown
+from truemix.validation import LARGEST_EXACT, shown, shown_list
+
+# Each group keeps its draws; more groups than this are a sign of a wrong column.
+MAX_GROUPS = 10_000
 
 
 class Rows:
@@ -109,3 +126,144 @@ def check_calendar(column: pa.Array, table: Table, name: str, start: int) -> Non
             f"{table.place(start + row)} has no date of a year from 1 to 9999 and no time of day "
             f"in column {shown(name)}; repair it, or check the unit that it was written with."
         )
+
+
+# --- labels and groups -------------------------------------------------------------------------
+
+
+class Codes:
+    """Values of a column as numbers, and which value each number stands for."""
+
+    def __init__(self, table: Table, name: str, role: str) -> None:
+        self._table, self._name, self._role = table, name, role
+        self._numbers: dict[Any, int] = {}
+        self._parts: list[IntArray] = []
+
+    def add(self, start: int, column: pa.Array) -> None:
+        """Append a part of the column that begins at row ``start``; no value may be missing."""
+        check_calendar(column, self._table, self._name, start)
+        column = with_python_type(decoded(column))
+        missing = pc.is_null(column, nan_is_null=True)
+        if pa.types.is_string(column.type):
+            missing = pc.or_kleene(missing, pc.equal(column, ""))
+        row = pc.index(missing, pa.scalar(True)).as_py()
+        if row >= 0:
+            raise InputError(
+                f"{self._table.place(start + row)} has no {self._role} in column "
+                f"{shown(self._name)}; every item needs one. Fill it in or remove such rows."
+            )
+        coded = column.dictionary_encode()
+        found = coded.dictionary.to_pylist()
+        numbers = [self._numbers.setdefault(value, len(self._numbers)) for value in found]
+        self._parts.append(np.array(numbers, dtype=np.intp)[coded.indices.to_numpy()])
+        if self._role == "group" and len(self._numbers) > MAX_GROUPS:
+            raise InputError(
+                f"Column {shown(self._name)} of {self._table.name} has more than {MAX_GROUPS:,} "
+                "different values; expected groups of items, such as weeks or regions."
+            )
+
+    @property
+    def values(self) -> list[Any]:
+        """What occurs, in the order of first occurrence."""
+        return list(self._numbers)
+
+    def ranked(self, order: list[int]) -> IntArray:
+        """Return the place of each row's value, if values are put in this order."""
+        ranks = np.empty(len(order), dtype=np.intp)
+        ranks[order] = np.arange(len(order))
+        return np.asarray(ranks[np.concatenate(self._parts)])
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The classes in order, and the place of each item's class among them."""
+
+    classes: AnyArray
+    codes: IntArray
+
+    @property
+    def items(self) -> AnyArray:
+        """The label of each item."""
+        return self.classes[self.codes]
+
+    @property
+    def names(self) -> list[str]:
+        """The classes as columns are named after them."""
+        return [str(label) for label in self.classes.tolist()]
+
+
+def read_labels(table: Table, label: str | None) -> tuple[str, Labels]:
+    """Return the column of labels, and them: whole numbers if all of them are, else text."""
+    label = table.default_label if label is None else label
+    if label is None:
+        raise InputError(
+            f"The option --label is missing: it names the column of {table.name} that holds the "
+            f"labels. Its columns are {shown_list(table.columns)}."
+        )
+    table.need(label, "the labels, as --label says")
+    found = Codes(table, label, "label")
+    for start, batch in table.batches({label: LABEL}):
+        found.add(start, batch.column(label))
+    if not found.values:
+        raise InputError(f"{table.name} has no rows below its header; at least one is needed.")
+    spelt = [_spelt(value, table, label) for value in found.values]
+    numeric = all(_is_whole(text) for text in spelt)
+    order = sorted(range(len(spelt)), key=lambda i: int(spelt[i]) if numeric else spelt[i])
+    classes = [int(spelt[i]) if numeric else spelt[i] for i in order]
+    if len(classes) < 2:
+        raise InputError(
+            f"Column {shown(label)} of {table.name} holds only the label {shown(spelt[0])}; "
+            "a mix needs at least two classes. Check that it is the column of labels."
+        )
+    return label, Labels(np.array(classes), found.ranked(order))
+
+
+def _spelt(value: Any, table: Table, name: str) -> str:
+    """Return a label as a column would be named after it."""
+    if isinstance(value, bool):
+        # Columns of truth values are called True or true, as their writer does.
+        spellings = (str(value), str(value).lower(), str(value).upper())
+        return next((text for text in spellings if text in table.columns), str(value))
+    if isinstance(value, float | Decimal) and math.isfinite(value) and value == int(value):
+        value = int(value)
+    place = f"The label {shown(value)} in column {shown(name)} of {table.name}"
+    if not isinstance(value, str | int):
+        raise InputError(
+            f"{place} is of type {type(value).__name__}; labels must be text, whole numbers or "
+            "truth values."
+        )
+    if isinstance(value, str) and value.endswith("\0"):
+        raise InputError(
+            f"{place} ends with a zero byte, which is not told from the label without it; remove "
+            "such bytes."
+        )
+    return str(value)
+
+
+def _is_whole(text: str) -> bool:
+    """Tell whether text is a whole number as Python writes it, so that nothing is lost."""
+    digits = text.removeprefix("-")
+    return digits.isascii() and digits.isdigit() and len(digits) < 18 and str(int(text)) == text
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The names of groups in order, and the place of each item's group among them."""
+
+    names: list[Any]
+    codes: IntArray
+
+
+def groups_of(codes: Codes) -> Groups:
+    """Return groups sorted as people would: numbers, dates and months as such, also as text."""
+    values = codes.values
+    place_of = {value: place for place, value in enumerate(values)}
+    order = [place_of[value] for value in sorted_groups(values)]
+    # Numbers in CSV files come as text.
+    whole = all(isinstance(value, str) and _is_whole(value) for value in values)
+    names = [int(values[i]) if whole else _shown(values[i]) for i in order]
+    return Groups(names, codes.ranked(order))
+
+
+def _shown(value: Any) -> Any:
+    return value if isinstance(value, str | bool | int | float | datetime.date) else str(value)

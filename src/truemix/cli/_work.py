@@ -12,9 +12,15 @@ from truemix.cli._classifiers import classifier_choice, few_threads, pipeline
 from truemix.cli._features import FeatureReader, Features
 from truemix.cli._methods import prior_of, quantifier_of, seed_of
 from truemix.cli._options import InputOptions, MethodOptions
-from truemix.cli._posteriors import PosteriorReader
 from truemix.cli._progress import Progress
-from truemix.cli._reading import ItemReader, Reference, Target, read_reference, read_target
+from truemix.cli._reading import (
+    ItemReader,
+    PosteriorReader,
+    Reference,
+    Target,
+    read_reference,
+    read_target,
+)
 from truemix.cli._saved import is_saved, load_saved, n_references
 from truemix.cli.tables import open_table
 from truemix.cli.tables.source import STDIN, open_source
