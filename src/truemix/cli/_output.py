@@ -87,14 +87,14 @@ def _check_folder(name: str, folder: Path) -> None:
 
 def show_result(
     content: dict[str, Any],
-    cells: Callable[[], tuple[list[str], list[list[Any]]]],
-    table: Callable[[], Table],
+    records: Callable[[dict[str, Any]], list[dict[str, Any]]],
+    table: Callable[[dict[str, Any]], Table],
     output: OutputOptions,
     out: str | None,
 ) -> None:
     """Write a result in the format that was asked for, or that the file's extension says.
 
-    ``content`` is for JSON, ``cells`` gives the header and rows of CSV, and ``table`` is for
+    ``content`` is for JSON; ``records`` takes the rows of CSV from it, and ``table`` those for
     people.
     """
     kind = output.output_format
@@ -104,9 +104,9 @@ def show_result(
     if kind is Format.json:
         write(as_json(content, indent=2) + "\n", out)
     elif kind is Format.csv:
-        write(as_csv(*cells(), safe=output.safe_csv), out)
+        write(as_csv(records(content), safe=output.safe_csv), out)
     else:
-        show_table(table(), out)
+        show_table(table(content), out)
 
 
 def show_table(table: Table, out: str | None = None) -> None:
@@ -146,14 +146,14 @@ def write(text: str, out: str | None) -> None:
         file.write(text.encode("utf-8", "replace"))
 
 
-def as_csv(header: Sequence[str], rows: Iterable[Sequence[Any]], *, safe: bool = False) -> str:
-    """Return rows as CSV, with all digits of numbers and nothing for None.
+def as_csv(records: Sequence[dict[str, Any]], *, safe: bool = False) -> str:
+    """Return records as CSV, with all digits of numbers and nothing for None.
 
     With ``safe``, no text is a formula to a spreadsheet.
 
     Examples
     --------
-    >>> print(as_csv(["class", "share"], [["a, b", 0.25], ["c", None]]), end="")
+    >>> print(as_csv([{"class": "a, b", "share": 0.25}, {"class": "c", "share": None}]), end="")
     class,share
     "a, b",0.25
     c,
@@ -161,7 +161,7 @@ def as_csv(header: Sequence[str], rows: Iterable[Sequence[Any]], *, safe: bool =
     lines = _Lines()
     # Up to Python 3.12 only what is in the end of a line is quoted, and both ends must be.
     writer = csv.writer(lines, lineterminator="\r\n")
-    for row in chain([header], rows):
+    for row in chain([list(records[0])], (list(each.values()) for each in records)):
         writer.writerow([no_formula(cell) for cell in row] if safe else row)
     return "".join(lines)
 

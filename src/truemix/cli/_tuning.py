@@ -165,7 +165,6 @@ class Found:
 
     method: str
     metric: str
-    parameters: list[str]
     settings: list[dict[str, Any]]
     best: dict[str, Any]
     complete: bool
@@ -203,7 +202,7 @@ def search(
     settings = _settings(searching.results_, metric)
     best = {_outside(name): value for name, value in searching.best_params_.items()}
     complete = len(settings) == math.prod(map(len, grid.values()))
-    return Found(method, metric, list(grid), settings, best, complete, reference)
+    return Found(method, metric, settings, best, complete, reference)
 
 
 def _candidate(options: MethodOptions, grid: Grid) -> Quantifier:

@@ -82,14 +82,7 @@ def adapt(
             with progress.step("write"):
                 write_posteriors(adapted, found.classes, kept, out, safe_csv=output.safe_csv)
         content = {**_content(found, level_used), **training_columns(prepared.features)}
-        classes = content["classes"]
-        show_result(
-            content,
-            lambda: (list(classes[0]), [list(each.values()) for each in classes]),
-            lambda: weight_table(content),
-            output,
-            weights,
-        )
+        show_result(content, lambda found: found["classes"], weight_table, output, weights)
     end_with(found.warnings(level_used))
 
 

@@ -26,7 +26,6 @@ _COLUMNS = (
     "passed", "p_value", "adjusted_p_value", "n_items", "n_unusual", "unknown_share", "shift",
     "detectable", "explanation",
 )  # fmt: skip
-_ITEM_COLUMNS = ("row", "p_value", "resembles", "unusual")
 _DENSITY_OPTIONS = Only(("kernel", "bandwidth", "shrinkage", "seed"))
 
 
@@ -97,9 +96,9 @@ def check(
         content = _content(prepared, checks, by, significance)
         if items is not None:
             with progress.step("write items"):
-                write(as_csv(*_items(prepared, checks), safe=output.safe_csv), items)
+                write(as_csv(_items(prepared, checks), safe=output.safe_csv), items)
         table = check_table if by is None else group_check_table
-        show_result(content, lambda: _cells(content), lambda: table(content), output, out)
+        show_result(content, _records, table, output, out)
     if not content["passed"]:
         raise typer.Exit(A_DIAGNOSTIC_FAILED)
 
@@ -143,25 +142,28 @@ def _content(
     }
 
 
-def _items(prepared: Prepared, checks: dict[Any, ShiftCheck]) -> tuple[list[str], list[list[Any]]]:
-    """Return a header and a row per item; rows of the file are counted from 1."""
+def _items(prepared: Prepared, checks: dict[Any, ShiftCheck]) -> list[dict[str, Any]]:
+    """Return a record per item, the most unusual first; rows of the file are counted from 1."""
     import numpy as np
 
     groups = prepared.target.groups
-    rows: list[list[Any]] = []
+    records = []
     for code, (name, each) in enumerate(checks.items()):
         places = None if groups is None else np.flatnonzero(np.asarray(groups.codes) == code)
         for item, p_value, resembles, unusual in each.items().itertuples(index=False):
-            row = item if places is None else places[item]
-            rows.append(
-                ([] if groups is None else [name])
-                + [int(row) + 1, float(p_value), resembles, bool(unusual)]
+            records.append(
+                {
+                    **({} if groups is None else {"group": name}),
+                    "row": int(item if places is None else places[item]) + 1,
+                    "p_value": float(p_value),
+                    "resembles": resembles,
+                    "unusual": bool(unusual),
+                }
             )
-    rows.sort(key=lambda row: row[-3])
-    return ([] if groups is None else ["group"]) + list(_ITEM_COLUMNS), rows
+    return sorted(records, key=lambda record: record["p_value"])
 
 
-def _cells(content: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
-    """Return a header and a row per group."""
-    header = ([] if content["by"] is None else ["group"]) + list(_COLUMNS)
-    return header, [[group[name] for name in header] for group in content["groups"]]
+def _records(content: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return one record for each group."""
+    columns = [*([] if content["by"] is None else ["group"]), *_COLUMNS]
+    return [{name: group[name] for name in columns} for group in content["groups"]]

@@ -95,7 +95,7 @@ def estimate(
         if report is not None:
             with progress.step("write report"):
                 write(render_page(summary), report)
-        show_result(summary, lambda: _cells(summary), lambda: summary_table(summary), output, out)
+        show_result(summary, _records, summary_table, output, out)
     end_with(
         f"{by} {group['group']}: {sentence}" if by else sentence
         for group in summary["groups"]
@@ -173,22 +173,22 @@ def _shown_path(argument: str) -> str:
     return path.name if path.is_absolute() else argument
 
 
-def _cells(summary: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
-    """Return the numbers of a summary as a header and rows."""
+def _records(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the numbers of a summary, one record for each class of each group."""
     from truemix.cli._tables import classes_by_group
 
-    grouped = summary["by"] is not None
     columns = [name for name in _COLUMNS if summary["ordered"] or name != "prob_increase"]
+    if summary["by"] is not None:
+        columns.insert(0, "group")
     # What was asked for in addition goes behind, the same for all classes of a group.
     if summary["groups"][0]["unknown"] is not None:
         columns += ["unknown", "unknown_lower", "unknown_upper"]
     columns += ["check", "check_p_value"]
-    rows = []
+    records = []
     for group, each in classes_by_group(summary):
-        cells = {**each, "n_items": group["n_items"], **_group_cells(group)}
-        first = [group["group"]] if grouped else []
-        rows.append(first + [cells[name] for name in columns])
-    return (["group"] if grouped else []) + columns, rows
+        cells = {**each, **_group_cells(group)}
+        records.append({name: cells[name] for name in columns})
+    return records
 
 
 def _group_cells(group: dict[str, Any]) -> dict[str, Any]:
@@ -197,6 +197,8 @@ def _group_cells(group: dict[str, Any]) -> dict[str, Any]:
     shift = group["checks"]["label_shift"]
     adjusted = shift.get("adjusted_p_value")
     return {
+        "group": group["group"],
+        "n_items": group["n_items"],
         "unknown": unknown.get("share"),
         "unknown_lower": unknown.get("lower"),
         "unknown_upper": unknown.get("upper"),

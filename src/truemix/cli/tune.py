@@ -79,7 +79,7 @@ def tune(
     choice = Choice(method, classifier)
     with reporting(output) as progress:
         found = search(inputs, choice, grid or [], metric, progress)
-        show_result(_content(found), lambda: _cells(found), lambda: _table(found), output, None)
+        show_result(_content(found), lambda content: content["settings"], _table, output, None)
         if found.complete:
             _use(found, choice, inputs, out, progress)
     if not found.complete:
@@ -119,24 +119,18 @@ def _content(found: Found) -> dict[str, Any]:
     }
 
 
-def _cells(found: Found) -> tuple[list[str], list[list[Any]]]:
-    """Return a header and a row per setting."""
-    header = [*found.parameters, found.metric, "standard_error"]
-    return header, [[row[name] for name in header] for row in found.settings]
-
-
-def _table(found: Found) -> Table:
+def _table(content: dict[str, Any]) -> Table:
     from truemix.estimates.text import Table
 
-    header, rows = _cells(found)
-    shown = [[_cell(value) for value in row] for row in rows[:_MAX_ROWS]]
-    left = len(rows) - len(shown)
+    settings, reference = content["settings"], content["reference"]
+    rows = [[_cell(value) for value in each.values()] for each in settings[:_MAX_ROWS]]
+    left = len(settings) - len(rows)
     title = (
-        f"{found.method}: {len(rows)} settings on {found.reference.n_items:,} items of "
-        f"{found.reference.name}, best first"
+        f"{content['method']}: {len(settings)} settings on {reference['n_items']:,} items of "
+        f"{reference['name']}, best first"
     )
     below = [f"… and {left} more: --format csv shows all"] if left else []
-    return Table(title, header, shown, below, left=0)
+    return Table(title, list(settings[0]), rows, below, left=0)
 
 
 def _cell(value: Any) -> str:
