@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -60,28 +61,31 @@ class Rows:
         return self._buffer[: self._length]
 
 
-def numbers(batch: pa.RecordBatch, names: list[str], table: Table, start: int) -> FloatArray:
-    """Return columns of a batch that begins at row ``start``; each value must be a number."""
-    values = np.empty((batch.num_rows, len(names)))
-    place_of = {name: place for place, name in enumerate(batch.schema.names)}
-    for place, name in enumerate(names):
-        values[:, place] = as_floats(batch.column(place_of[name]), table, name, start)
-    finite = np.isfinite(values)
-    if not finite.all():
-        row, place = (int(each[0]) for each in np.nonzero(~finite))
-        where, name = table.place(start + row), shown(names[place])
+def numbers(
+    columns: Mapping[str, pa.Array], table: Table, start: int, *, may_miss: bool = False
+) -> FloatArray:
+    """Return columns of a batch that begins at row ``start``, as floats; what is missing is NaN."""
+    values = np.empty((len(next(iter(columns.values()), ())), len(columns)))
+    for place, (name, column) in enumerate(columns.items()):
+        values[:, place] = _floats(column, table, name, start)
+    wrong = np.isinf(values) if may_miss else ~np.isfinite(values)
+    if wrong.any():
+        row, place = (int(each[0]) for each in np.nonzero(wrong))
+        where, name = table.place(start + row), shown(list(columns)[place])
         if np.isnan(values[row, place]):
             raise InputError(
                 f"{where} has no value in column {name}; expected a number. Fill it in or remove "
                 "such rows."
             )
+        missing = ", or nothing if it is missing" if may_miss else ""
         raise InputError(
-            f"{where} has {values[row, place]:g} in column {name}; expected a finite number."
+            f"{where} has {values[row, place]:g} in column {name}; expected a finite number"
+            f"{missing}."
         )
     return values
 
 
-def as_floats(column: pa.Array, table: Table, name: str, start: int) -> FloatArray:
+def _floats(column: pa.Array, table: Table, name: str, start: int) -> FloatArray:
     """Return a column that begins at row ``start`` as floats, which must tell its values apart."""
     if pa.types.is_integer(column.type) and column.type.bit_width == 64:
         limit = pa.scalar(LARGEST_EXACT, column.type)

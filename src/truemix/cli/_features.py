@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
 from truemix._arrow_columns import shown_type
-from truemix.cli._columns import as_floats, as_text, check_calendar, decoded, is_number
+from truemix.cli._columns import as_text, check_calendar, decoded, is_number, numbers
 from truemix.cli._progress import Progress
 from truemix.cli.tables.table import Column, Table
 from truemix.exceptions import InputError
@@ -55,36 +54,30 @@ class Features:
 
         # All numbers in one array: a data frame of arrays is slow in proportion to their number
         # whatever is done with it.
-        values = np.empty((batch.num_rows, len(self.numeric)))
-        for place, name in enumerate(self.numeric):
-            values[:, place] = self._numbers(decoded(batch.column(name)), name, table, start)
-        numbers = pd.DataFrame(values, columns=self.numeric)
+        columns_of_numbers = {
+            name: self._as_number(decoded(batch.column(name)), name, table) for name in self.numeric
+        }
+        values = numbers(columns_of_numbers, table, start, may_miss=True)
+        frame = pd.DataFrame(values, columns=self.numeric)
         columns: dict[str, object] = {}
         for name in self.categorical:
             column = decoded(batch.column(name))
             check_calendar(column, table, name, start)
             columns[name] = as_text(column).to_numpy(zero_copy_only=False)
         if not columns:
-            return numbers
+            return frame
         # One kind of text, whichever library's default it is.
-        return pd.concat([numbers, pd.DataFrame(columns, dtype=object)], axis=1)
+        return pd.concat([frame, pd.DataFrame(columns, dtype=object)], axis=1)
 
-    def _numbers(self, column: pa.Array, name: str, table: Table, start: int) -> np.ndarray:
+    def _as_number(self, column: pa.Array, name: str, table: Table) -> pa.Array:
         if is_date(column.type):
-            column = column.cast(pa.timestamp("s"), safe=False).cast(pa.int64())
+            return column.cast(pa.timestamp("s"), safe=False).cast(pa.int64())
         if not is_number(column.type):
             raise InputError(
                 f"Column {shown(name)} of {table.name} is of type {shown_type(column.type)}, but "
                 f"{self.reference} has numbers there; expected the same kind of column in both."
             )
-        values = as_floats(column, table, name, start)
-        infinite = np.flatnonzero(np.isinf(values))
-        if infinite.size:
-            raise InputError(
-                f"{table.place(start + int(infinite[0]))} has {values[infinite[0]]:g} in column "
-                f"{name!r}; expected a finite number, or nothing if it is missing."
-            )
-        return values
+        return column
 
 
 class FeatureReader:

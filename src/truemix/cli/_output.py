@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, pairwise
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import typer
@@ -33,9 +32,7 @@ _FORMULA = re.compile(FORMULA)
 
 @contextmanager
 def reporting(
-    output: OutputOptions,
-    files: Mapping[str, str | None] = MappingProxyType({}),
-    inputs: Iterable[str] = (),
+    output: OutputOptions, files: Mapping[str, str | None], inputs: Iterable[str]
 ) -> Iterator[Progress]:
     """Refuse files that cannot be written, then show progress, notes and what was written.
 

@@ -48,7 +48,9 @@ class PosteriorReader:
 
     def add(self, start: int, batch: pa.RecordBatch) -> None:
         """Take a batch that begins at row ``start``."""
-        self._rows.add(numbers(batch, self._columns, self._table, start))
+        found = dict(zip(batch.schema.names, batch.columns, strict=True))
+        columns = {name: found[name] for name in self._columns}
+        self._rows.add(numbers(columns, self._table, start))
 
     def items(self, unused: list[str], progress: Progress) -> FloatArray:
         """Return all rows, renormalised where they have to be, after applying the input rules.

@@ -77,7 +77,7 @@ def tune(
         )
     classifier = None if inputs.classifier is None else classifier_choice(inputs.classifier)
     choice = Choice(method, classifier)
-    with reporting(output) as progress:
+    with reporting(output, {}, []) as progress:
         found = search(inputs, choice, grid or [], metric, progress)
         show_result(_content(found), lambda content: content["settings"], _table, output, None)
         if found.complete:
