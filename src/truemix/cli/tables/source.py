@@ -8,7 +8,7 @@ import sys
 import tempfile
 import zlib
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
@@ -85,10 +85,13 @@ class Source:
         How messages call it: the file's name, or "stdin".
     path : Path
         The file to read.
+    packed_bytes : int or None
+        Size of the file that it was unpacked from, if it was.
     """
 
     name: str
     path: Path
+    packed_bytes: int | None = None
 
     def kind(self) -> str:
         """Return what is in the file, by how it begins; "text" if it is no known format.
@@ -114,7 +117,7 @@ class Source:
 
     def budget(self) -> Budget:
         """Return how much may be unpacked in one pass over the file."""
-        packed = self.path.stat().st_size
+        packed = self.path.stat().st_size if self.packed_bytes is None else self.packed_bytes
         return Budget(f"{self.name} unpacks to", max(_ALWAYS_ALLOWED, _MAX_RATIO * packed))
 
 
@@ -128,7 +131,8 @@ def open_source(argument: str, stack: ExitStack) -> Source:
     try:
         # Unpacked once, because a table is read more than once.
         with gzip.open(source.path, "rb") as file:
-            return _copied(file, source.name, source.budget(), stack)
+            unpacked = _copied(file, source.name, source.budget(), stack)
+            return replace(unpacked, packed_bytes=source.path.stat().st_size)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise damaged(source.name, "gzip", error) from None
 
