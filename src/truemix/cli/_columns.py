@@ -32,7 +32,7 @@ MAX_GROUPS = 10_000
 
 
 class Rows:
-    """A table of numbers that grows: room is made in place, without a copy of it all.
+    """A float matrix that grows by rows: it is resized in place, without a copy of it all.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def check_calendar(column: pa.Array, table: Table, name: str, start: int) -> Non
 
 
 class Codes:
-    """Values of a column as numbers, and which value each number stands for."""
+    """Dictionary encoding of a column over all batches: a code for each row, and its values."""
 
     def __init__(self, table: Table, name: str, role: str) -> None:
         self._table, self._name, self._role = table, name, role
@@ -210,19 +210,20 @@ def read_labels(table: Table, label: str | None) -> tuple[str, Labels]:
         found.add(start, batch.column(label))
     if not found.values:
         raise InputError(f"{table.name} has no rows below its header; at least one is needed.")
-    spelt = [_spelt(value, table, label) for value in found.values]
-    numeric = all(_is_whole(text) for text in spelt)
-    order = sorted(range(len(spelt)), key=lambda i: int(spelt[i]) if numeric else spelt[i])
-    classes = [int(spelt[i]) if numeric else spelt[i] for i in order]
+    names = [_column_name(value, table, label) for value in found.values]
+    numeric = all(_is_whole(name) for name in names)
+    known: list[Any] = [int(name) for name in names] if numeric else names
+    order = sorted(range(len(known)), key=known.__getitem__)
+    classes = [known[place] for place in order]
     if len(classes) < 2:
         raise InputError(
-            f"Column {shown(label)} of {table.name} holds only the label {shown(spelt[0])}; "
+            f"Column {shown(label)} of {table.name} holds only the label {shown(names[0])}; "
             "a mix needs at least two classes. Check that it is the column of labels."
         )
     return label, Labels(np.array(classes), found.ranked(order))
 
 
-def _spelt(value: Any, table: Table, name: str) -> str:
+def _column_name(value: Any, table: Table, name: str) -> str:
     """Return a label as a column would be named after it."""
     if isinstance(value, bool):
         # Columns of truth values are called True or true, as their writer does.

@@ -40,7 +40,7 @@ def reporting(
     """
     check_outputs(files, inputs)
     progress = Progress(quiet=output.quiet, timings=output.timings)
-    with progress.heeding_warnings():
+    with progress.warnings_as_notes():
         yield progress
     for name in filter(None, files.values()):
         progress.show(f"Wrote {name}")

@@ -75,7 +75,7 @@ class Progress:
             self._print(f"Time: {each}")
 
     @contextmanager
-    def heeding_warnings(self) -> Iterator[None]:
+    def warnings_as_notes(self) -> Iterator[None]:
         """Turn the warnings of libraries into short notes."""
 
         def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:

@@ -1,6 +1,6 @@
 """Stdout and stderr that may be closed, full, unbuffered or a terminal, and signals that end all.
 
-Results arrive whole or end in an error; what is said beside them never stops a command.
+Results arrive whole or end in an error; messages beside them never stop a command.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _BY_SIGNAL = 128
 
 
 def tell(text: str) -> None:
-    """Say something on stderr, on one line; if nobody can hear it, the work goes on."""
+    """Write one line to stderr; if that is impossible, the work goes on."""
     try:
         print(visible(text), file=sys.stderr, flush=True)  # noqa: T201
     except (OSError, ValueError):
-        _give_up(sys.stderr)
+        _discard(sys.stderr)
 
 
 def write_stdout(data: bytes) -> None:
@@ -59,8 +59,8 @@ def flush_stdout() -> None:
 
 
 def leave_stdout() -> None:
-    """Write nothing more to stdout, because nobody reads it."""
-    _give_up(sys.stdout)
+    """Discard what is left for stdout: it is a pipe that nobody reads."""
+    _discard(sys.stdout)
 
 
 @contextmanager
@@ -70,12 +70,12 @@ def _writing_stdout() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        _give_up(sys.stdout)
+        _discard(sys.stdout)
         raise InputError(f"Cannot write to stdout ({error.strerror or error}).") from None
 
 
-def _give_up(stream: TextIO) -> None:
-    """Let what is left of a stream go nowhere: Python writes it at exit, and would fail again."""
+def _discard(stream: TextIO) -> None:
+    """Redirect a stream to the null device: Python flushes it at exit, and would fail again."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())

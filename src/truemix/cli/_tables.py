@@ -101,42 +101,31 @@ def weight_table(content: dict[str, Any]) -> Table:
 def check_table(content: dict[str, Any]) -> Table:
     """Return what a check of label shift says of one target."""
     (group,) = content["groups"]
-    level = content["significance"]
     header = ["class", "estimate", "without unusual", "beside unknown", "deviation"]
-    rows = [
-        [
-            shown_name(each["class"]),
-            percent(each["estimate"]),
-            percent(each["without_unusual"]),
-            percent(each["with_unknown"]),
-            f"{changed['statistic']:+.1f}{' *' if changed['adjusted'] <= level else '  '}",
-        ]
-        for each, changed in zip(group["estimates"], group["classes"], strict=True)
-    ]
-    unknown = ["(unknown)", "", "", percent(group["unknown_share"]), ""]
+    rows = []
+    for each, changed in zip(group["estimates"], group["classes"], strict=True):
+        mark = " *" if changed["adjusted"] <= content["significance"] else "  "
+        shares = [percent(each[k]) for k in ("estimate", "without_unusual", "with_unknown")]
+        rows.append([shown_name(each["class"]), *shares, f"{changed['statistic']:+.1f}{mark}"])
+    rows.append(["(unknown)", "", "", percent(group["unknown_share"]), ""])
     below = [
         "deviation: how untypical items of the class are, in standard deviations; * is more than "
         "chance",
         group["explanation"],
     ]
-    return Table(f"Label shift: {_verdict(content)}", header, [*rows, unknown], below)
+    return Table(_verdict(content), header, rows, below)
 
 
 def group_check_table(content: dict[str, Any]) -> Table:
     """Return what checks of label shift say of groups, one row each."""
+    header = [shown_name(content["by"]), "fits", "p-value", "adjusted", "unusual", "items"]
     rows = []
     for group in content["groups"]:
-        adjusted = group["adjusted_p_value"]
-        p_values = [group["p_value"], group["p_value"] if adjusted is None else adjusted]
-        rows.append(
-            [
-                shown_name(group["group"]),
-                "yes" if group["passed"] else "no",
-                *(f"{each:.2g}" for each in p_values),
-                f"{group['n_unusual']:,}",
-                f"{group['n_items']:,}",
-            ]
-        )
+        p_value, adjusted = group["p_value"], group["adjusted_p_value"]
+        p_values = [f"{p_value:.2g}", f"{p_value if adjusted is None else adjusted:.2g}"]
+        counts = [f"{group[name]:,}" for name in ("n_unusual", "n_items")]
+        fits = "yes" if group["passed"] else "no"
+        rows.append([shown_name(group["group"]), fits, *p_values, *counts])
     failed = [group for group in content["groups"] if not group["passed"]]
     below = [f"{shown_name(each['group'])}: {each['explanation']}" for each in failed]
     if len(failed) > _MAX_EXPLAINED:
@@ -144,13 +133,12 @@ def group_check_table(content: dict[str, Any]) -> Table:
         below[_MAX_EXPLAINED:] = [more]
     if not failed:
         below.append("Nothing speaks against any of them being a mix of the reference classes.")
-    header = [shown_name(content["by"]), "fits", "p-value", "adjusted", "unusual", "items"]
-    return Table(f"Label shift: {_verdict(content)}", header, rows, below)
+    return Table(_verdict(content), header, rows, below)
 
 
 def _verdict(content: dict[str, Any]) -> str:
     verdict = "passed" if content["passed"] else "failed"
-    return f"{verdict} at significance level {content['significance']:g}"
+    return f"Label shift: {verdict} at significance level {content['significance']:g}"
 
 
 def classes_by_group(summary: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:

@@ -45,14 +45,14 @@ class TextTable(Table):
 
     def _read(self, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
         budget = self.source.budget()
-        with self._explaining(types), pa.OSFile(str(self.source.path)) as file:
+        with self._locating_errors(types), pa.OSFile(str(self.source.path)) as file:
             for batch in arrow_csv.open_csv(file, **self._options(types)):
                 budget.take(batch.nbytes)
                 yield batch
 
     def features(self, columns: Sequence[str]) -> pa.Table:
         """Return feature columns with types that fit all their values."""
-        with self._explaining({}), pa.OSFile(str(self.source.path)) as file:
+        with self._locating_errors({}), pa.OSFile(str(self.source.path)) as file:
             found = arrow_csv.read_csv(file, **self._options(dict.fromkeys(columns)))
             self._check_roles(dict.fromkeys(columns, FEATURE), found.schema)
             return found
@@ -124,13 +124,13 @@ class TextTable(Table):
     # --- what was wrong -----------------------------------------------------------------------
 
     @contextmanager
-    def _explaining(self, types: Mapping[str, pa.DataType]) -> Iterator[None]:
+    def _locating_errors(self, types: Mapping[str, pa.DataType]) -> Iterator[None]:
         """Find out what pyarrow did not like, to say it with its line and column."""
         try:
             yield
         except (pa.ArrowException, *_UNREADABLE) as error:
             try:
-                self._look_for_trouble(types)
+                self._locate_error(types)
             except _UNREADABLE as other:
                 raise damaged(self.name, "CSV", other) from None
             if "Empty CSV" in str(error):
@@ -143,7 +143,7 @@ class TextTable(Table):
                 ) from None
             raise damaged(self.name, "CSV", error) from None
 
-    def _look_for_trouble(self, types: Mapping[str, pa.DataType]) -> None:
+    def _locate_error(self, types: Mapping[str, pa.DataType]) -> None:
         wanted = [(self.columns.index(name), name, types[name]) for name in types]
         records = self._records()
         next(records, None)
