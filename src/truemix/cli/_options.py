@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from functools import wraps
-from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
@@ -37,17 +37,11 @@ class Format(StrEnum):
     csv = "csv"
 
 
-class Only(NamedTuple):
-    """Which fields of a class of options a command has."""
-
-    names: tuple[str, ...]
-
-
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
     """Let a command take options as dataclasses: typer sees each of their fields as an option.
 
     Fields that were not made by this module's functions are no options; a parameter of type
-    ``Annotated[SomeOptions, Only(names)]`` has only some of them.
+    ``Annotated[SomeOptions, names]`` has only those with these names.
     """
     parameters: list[inspect.Parameter] = []
     classes: dict[str, tuple[Any, list[str]]] = {}
@@ -56,8 +50,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
         if not is_dataclass(kind):
             parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
             continue
-        names = extra[0].names if extra else [each.name for each in fields(kind)]
-        found = [p for p in _parameters(kind) if p.name in names]
+        found = [p for p in _parameters(kind) if not extra or p.name in extra[0]]
         classes[parameter.name] = kind, [each.name for each in found]
         parameters += found
 
@@ -196,7 +189,7 @@ class MethodOptions:
     )
 
 
-MODEL_OPTIONS = Only(tuple(each.name for each in fields(MethodOptions) if each.name != "unknown"))
+MODEL_OPTIONS = frozenset(each.name for each in fields(MethodOptions)) - {"unknown"}
 
 Level = Annotated[
     float | None,

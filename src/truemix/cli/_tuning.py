@@ -7,7 +7,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from truemix._version import __version__
 from truemix.cli._classifiers import ClassifierChoice, check_parameters, pipeline
+from truemix.cli._features import training_columns
 from truemix.cli._methods import (
     READ_AS_TEXT,
     arguments_of,
@@ -153,20 +155,16 @@ class Found:
 
     Attributes
     ----------
-    settings : list of dict
-        Each setting with its mean error and the error's standard error, best first.
-    best : dict
-        Parameters of the best one.
+    content : dict
+        The result as plain numbers and text: each setting with its mean error and the error's
+        standard error, best first, and the parameters of the best one.
     complete : bool
         Whether all settings were tried.
     reference : Reference
         The labelled items.
     """
 
-    method: str
-    metric: str
-    settings: list[dict[str, Any]]
-    best: dict[str, Any]
+    content: dict[str, Any]
     complete: bool
     reference: Reference
 
@@ -200,9 +198,17 @@ def search(
     with progress.step("search", spinner=False), training(reference):
         searching.fit(reference.X, reference.labels.items)
     settings = _settings(searching.results_, metric)
-    best = {_outside(name): value for name, value in searching.best_params_.items()}
+    content = {
+        "truemix": __version__,
+        "method": method,
+        "reference": {"name": reference.name, "n_items": reference.n_items},
+        **training_columns(reference.features),
+        "metric": metric,
+        "best": {_outside(name): value for name, value in searching.best_params_.items()},
+        "settings": settings,
+    }
     complete = len(settings) == math.prod(map(len, grid.values()))
-    return Found(method, metric, settings, best, complete, reference)
+    return Found(content, complete, reference)
 
 
 def _candidate(options: MethodOptions, grid: Grid) -> Quantifier:

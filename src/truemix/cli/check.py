@@ -12,7 +12,6 @@ from truemix.cli._options import (
     OUTPUT,
     InputOptions,
     MethodOptions,
-    Only,
     Out,
     OutputOptions,
     with_options,
@@ -26,7 +25,7 @@ _COLUMNS = (
     "passed", "p_value", "adjusted_p_value", "n_items", "n_unusual", "unknown_share", "shift",
     "detectable", "explanation",
 )  # fmt: skip
-_DENSITY_OPTIONS = Only(("kernel", "bandwidth", "shrinkage", "seed"))
+_DENSITY_OPTIONS = frozenset({"kernel", "bandwidth", "shrinkage", "seed"})
 
 
 def _refuse_level(value: str | None) -> None:

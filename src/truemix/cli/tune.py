@@ -79,7 +79,7 @@ def tune(
     choice = Choice(method, classifier)
     with reporting(output, {}, []) as progress:
         found = search(inputs, choice, grid or [], metric, progress)
-        show_result(_content(found), lambda content: content["settings"], _table, output, None)
+        show_result(found.content, lambda content: content["settings"], _table, output, None)
         if found.complete:
             _use(found, choice, inputs, out, progress)
     if not found.complete:
@@ -92,7 +92,7 @@ def _use(
     """Save the chosen quantifier, or show how to use what was chosen."""
     from truemix.cli._tuning import save_chosen
 
-    chosen = choice.with_setting(found.best)
+    chosen = choice.with_setting(found.content["best"])
     if out is None:
         arguments = ["truemix", "estimate", inputs.reference, "TARGET"]
         arguments += [] if inputs.label is None else ["--label", inputs.label]
@@ -101,22 +101,6 @@ def _use(
     save_chosen(found, chosen, out, progress)
     progress.show(f"Wrote {out}")
     progress.show(f"To use it: truemix estimate {shlex.quote(out)} TARGET")
-
-
-def _content(found: Found) -> dict[str, Any]:
-    """Return what was found as plain numbers and text."""
-    from truemix._version import __version__
-    from truemix.cli._features import training_columns
-
-    return {
-        "truemix": __version__,
-        "method": found.method,
-        "reference": {"name": found.reference.name, "n_items": found.reference.n_items},
-        **training_columns(found.reference.features),
-        "metric": found.metric,
-        "best": found.best,
-        "settings": found.settings,
-    }
 
 
 def _table(content: dict[str, Any]) -> Table:
