@@ -8,18 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from truemix._version import __version__
+from truemix.cli import _methods as methods
 from truemix.cli._classifiers import ClassifierChoice, check_parameters, pipeline
 from truemix.cli._features import training_columns
-from truemix.cli._methods import (
-    READ_AS_TEXT,
-    arguments_of,
-    given_parameters,
-    method_name,
-    prior_of,
-    quantifier_of,
-    seed_of,
-    value_of,
-)
 from truemix.cli._options import MethodOptions, ReferenceOptions
 from truemix.cli._progress import Progress
 from truemix.cli._reading import Reference, read_reference
@@ -64,14 +55,14 @@ class Choice:
     def arguments(self) -> list[str]:
         """Return the options that repeat the choice."""
         classifier = [] if self.classifier is None else ["--classifier", self.classifier.text]
-        return classifier + arguments_of(self.method)
+        return classifier + methods.arguments_of(self.method)
 
 
 def _typed(name: str, value: Any) -> Any:
     """Return a value as it would have been typed."""
     if name == "prior":
         return [f"{value}"]
-    return f"{value}" if name in READ_AS_TEXT else value
+    return f"{value}" if name in methods.READ_AS_TEXT else value
 
 
 # --- the grid ---------------------------------------------------------------------------------
@@ -95,7 +86,7 @@ def parse_grid(texts: list[str]) -> Grid:
             )
         if name in grid:
             raise InputError(f"The option --grid names {name} twice; give all its values at once.")
-        grid[name] = [value_of(value) for value in values.split(",")]
+        grid[name] = [methods.value_of(value) for value in values.split(",")]
     return grid
 
 
@@ -105,7 +96,7 @@ def _check_grid(grid: Grid, choice: Choice) -> None:
     for name, values in grid.items():
         if name in known:
             for value in values:
-                quantifier_of(choice.with_setting({name: value}).method)
+                methods.quantifier_of(choice.with_setting({name: value}).method)
         elif not name.startswith(_PREFIX):
             raise InputError(
                 f"The grid has a parameter {name!r}; expected one of {', '.join(known)}, or one of "
@@ -126,7 +117,7 @@ def _default_grid(choice: Choice) -> Grid:
         decided = choice.classifier.parameters
         own = _CLASSIFIER_GRIDS[choice.classifier.name]
         grid = {_PREFIX + k: v for k, v in own.items() if k not in decided}
-    options, decided = choice.method, given_parameters(choice.method)
+    options, decided = choice.method, methods.given_parameters(choice.method)
     name, kernel = _point_method(options), options.kernel or "aitchison"
     grids: dict[str, Grid] = {"emq": {"calibration": [None, "ts", "bcts", "vs", "nbvs"]}}
     if name == "kdey":
@@ -134,16 +125,17 @@ def _default_grid(choice: Choice) -> Grid:
         grids[name] = densities
     grid.update({k: v for k, v in grids.get(name, {}).items() if k not in decided})
     if not grid:
+        name = methods.method_name(options.method)
         raise InputError(
-            f"There is nothing to choose for the method {method_name(options.method)} with these "
-            "options; name parameters with --grid, or train a classifier with --classifier."
+            f"There is nothing to choose for the method {name} with these options; name parameters "
+            "with --grid, or train a classifier with --classifier."
         )
     return grid
 
 
 def _point_method(options: MethodOptions) -> str:
     """Return the point method with the same densities, calibration or confusions."""
-    return method_name(options.method).rpartition("-")[2]
+    return methods.method_name(options.method).rpartition("-")[2]
 
 
 # --- the search -------------------------------------------------------------------------------
@@ -177,7 +169,7 @@ def search(
     from truemix.selection._scores import check_metric
 
     check_metric(metric)
-    method = type(quantifier_of(choice.method)).__name__
+    method = type(methods.quantifier_of(choice.method)).__name__
     grid = parse_grid(typed) if typed else _default_grid(choice)
     _check_grid(grid, choice)
     candidate = _candidate(choice.method, grid)
@@ -187,10 +179,10 @@ def search(
         reference = read_reference(table, inputs.label, None, progress, features=features)
     # What depends on the data: a classifier, and a prior by class.
     if choice.classifier is not None and reference.features is not None:
-        model = pipeline(choice.classifier, reference.features, seed_of(choice.method))
+        model = pipeline(choice.classifier, reference.features, methods.seed_of(choice.method))
         give_classifier(candidate, model)
     if choice.method.prior and "prior" in candidate.get_params() and "prior" not in grid:
-        candidate.set_params(prior=prior_of(choice.method.prior, reference.labels.classes))
+        candidate.set_params(prior=methods.prior_of(choice.method.prior, reference.labels.classes))
     inside = {name.replace(_PREFIX, _INSIDE): values for name, values in grid.items()}
     searching = GridSearch(
         candidate, inside, metric=metric, refit=False, verbose=not progress.quiet
@@ -217,11 +209,11 @@ def _candidate(options: MethodOptions, grid: Grid) -> Quantifier:
     Drawing from posteriors takes much longer than maximising, and the parameters of the model are
     the same: only a grid of other parameters, such as priors, needs the Bayesian method itself.
     """
-    point = quantifier_of(MethodOptions(method=_point_method(options)))
+    point = methods.quantifier_of(MethodOptions(method=_point_method(options)))
     own = point.get_params()
     if any(name not in own for name in grid if not name.startswith(_PREFIX)):
-        return quantifier_of(options)
-    point.set_params(**{k: v for k, v in given_parameters(options).items() if k in own})
+        return methods.quantifier_of(options)
+    point.set_params(**{k: v for k, v in methods.given_parameters(options).items() if k in own})
     return point
 
 
@@ -247,7 +239,7 @@ def save_chosen(found: Found, chosen: Choice, out: str, progress: Progress) -> N
     """Fit the chosen quantifier on all labelled items and save it."""
     from truemix.persistence import save
 
-    quantifier = quantifier_of(chosen.method)
+    quantifier = methods.quantifier_of(chosen.method)
     with progress.step("fit"):
         fit(quantifier, chosen.method, found.reference)
     with progress.step("write"):

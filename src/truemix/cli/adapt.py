@@ -7,25 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truemix.cli._options import (
-    MODEL_OPTIONS,
-    OUTPUT,
-    InputOptions,
-    Level,
-    MethodOptions,
-    OutputOptions,
-    with_options,
-)
+from truemix.cli import _options as options
 
 if TYPE_CHECKING:
     from truemix.estimates import Estimate
 
 
-@with_options
+@options.with_options
 def adapt(
-    inputs: InputOptions,
-    method: Annotated[MethodOptions, MODEL_OPTIONS],
-    output: OutputOptions,
+    inputs: options.InputOptions,
+    method: Annotated[options.MethodOptions, options.MODEL_OPTIONS],
+    output: options.OutputOptions,
     keep: Annotated[
         list[str] | None,
         typer.Option(
@@ -34,13 +26,13 @@ def adapt(
             help="Column of TARGET to pass through to --out; again for another one.",
         ),
     ] = None,
-    level: Level = None,
+    level: options.Level = None,
     out: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
             show_default=False,
-            rich_help_panel=OUTPUT,
+            rich_help_panel=options.OUTPUT,
             help="Write the corrected posteriors, one column per class, as .csv, .tsv, .parquet, "
             ".arrow, .feather or .npz.",
         ),
@@ -50,7 +42,7 @@ def adapt(
         typer.Option(
             metavar="FILE",
             show_default="stdout",
-            rich_help_panel=OUTPUT,
+            rich_help_panel=options.OUTPUT,
             help="Write the class weights to this file.",
         ),
     ] = None,

@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truemix.cli._options import (
-    METHOD,
-    OUTPUT,
-    InputOptions,
-    MethodOptions,
-    Out,
-    OutputOptions,
-    with_options,
-)
+from truemix.cli import _options as options
 
 if TYPE_CHECKING:
     from truemix.checks import ShiftCheck
@@ -37,11 +29,11 @@ def _refuse_level(value: str | None) -> None:
         )
 
 
-@with_options
+@options.with_options
 def check(
-    inputs: InputOptions,
-    method: Annotated[MethodOptions, _DENSITY_OPTIONS],
-    output: OutputOptions,
+    inputs: options.InputOptions,
+    method: Annotated[options.MethodOptions, _DENSITY_OPTIONS],
+    output: options.OutputOptions,
     by: Annotated[
         str | None,
         typer.Option(
@@ -55,7 +47,7 @@ def check(
         float,
         typer.Option(
             metavar="P",
-            rich_help_panel=METHOD,
+            rich_help_panel=options.METHOD,
             help="How often the check may fail although nothing is wrong.",
         ),
     ] = 0.05,
@@ -63,13 +55,13 @@ def check(
         str | None,
         typer.Option("--level", hidden=True, callback=_refuse_level, help="See --significance."),
     ] = None,
-    out: Out = None,
+    out: options.Out = None,
     items: Annotated[
         str | None,
         typer.Option(
             metavar="FILE.csv",
             show_default=False,
-            rich_help_panel=OUTPUT,
+            rich_help_panel=options.OUTPUT,
             help="Write all items of TARGET, the most unusual first.",
         ),
     ] = None,

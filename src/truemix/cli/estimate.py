@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truemix.cli._options import (
-    OUTPUT,
-    InputOptions,
-    Level,
-    MethodOptions,
-    Out,
-    OutputOptions,
-    with_options,
-)
+from truemix.cli import _options as options
 from truemix.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -27,11 +19,11 @@ if TYPE_CHECKING:
 _COLUMNS = ("class", "share", "lower", "upper", "counted", "reference", "prob_increase", "n_items")
 
 
-@with_options
+@options.with_options
 def estimate(
-    inputs: InputOptions,
-    method: MethodOptions,
-    output: OutputOptions,
+    inputs: options.InputOptions,
+    method: options.MethodOptions,
+    output: options.OutputOptions,
     by: Annotated[
         str | None,
         typer.Option(
@@ -51,14 +43,14 @@ def estimate(
             "code is 3. See truemix check.",
         ),
     ] = None,
-    level: Level = None,
-    out: Out = None,
+    level: options.Level = None,
+    out: options.Out = None,
     report: Annotated[
         str | None,
         typer.Option(
             metavar="FILE.html",
             show_default=False,
-            rich_help_panel=OUTPUT,
+            rich_help_panel=options.OUTPUT,
             help="Write a page with words and pictures, to read and to send.",
         ),
     ] = None,
@@ -148,7 +140,11 @@ def quantify(prepared: Prepared, classifier: str | None, *, check: bool) -> Esti
 
 
 def command_of(
-    inputs: InputOptions, method: MethodOptions, level: float | None, *, check: bool | None
+    inputs: options.InputOptions,
+    method: options.MethodOptions,
+    level: float | None,
+    *,
+    check: bool | None,
 ) -> str:
     """Return the command that repeats the estimate, without what only says where it goes."""
     from truemix.cli._methods import arguments_of

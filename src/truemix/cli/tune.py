@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from truemix.cli import INTERRUPTED
-from truemix.cli._options import (
-    MODEL_OPTIONS,
-    OUTPUT,
-    MethodOptions,
-    OutputOptions,
-    ReferenceOptions,
-    with_options,
-)
+from truemix.cli import _options as options
 from truemix.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -26,11 +19,11 @@ if TYPE_CHECKING:
 _MAX_ROWS = 15
 
 
-@with_options
+@options.with_options
 def tune(
-    inputs: ReferenceOptions,
-    method: Annotated[MethodOptions, MODEL_OPTIONS],
-    output: OutputOptions,
+    inputs: options.ReferenceOptions,
+    method: Annotated[options.MethodOptions, options.MODEL_OPTIONS],
+    output: options.OutputOptions,
     grid: Annotated[
         list[str] | None,
         typer.Option(
@@ -53,7 +46,7 @@ def tune(
         typer.Option(
             metavar="FILE",
             show_default=False,
-            rich_help_panel=OUTPUT,
+            rich_help_panel=options.OUTPUT,
             help="Save the chosen quantifier, fitted on all of REFERENCE; `truemix estimate` takes "
             "it in place of REFERENCE.",
         ),
@@ -87,7 +80,11 @@ def tune(
 
 
 def _use(
-    found: Found, choice: Choice, inputs: ReferenceOptions, out: str | None, progress: Progress
+    found: Found,
+    choice: Choice,
+    inputs: options.ReferenceOptions,
+    out: str | None,
+    progress: Progress,
 ) -> None:
     """Save the chosen quantifier, or show how to use what was chosen."""
     from truemix.cli._tuning import save_chosen
