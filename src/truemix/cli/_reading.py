@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,16 +13,11 @@ from truemix._typing import FloatArray
 from truemix.cli._columns import Codes, Groups, Labels, Rows, groups_of, numbers, read_labels
 from truemix.cli._features import FeatureReader, Features, features_of
 from truemix.cli._keys import about_keys, keys_among
-from truemix.cli._progress import Progress, Update
+from truemix.cli._options import InputOptions
+from truemix.cli._progress import Progress
 from truemix.cli.tables.table import GROUP, KEPT, POSTERIOR, Table
 from truemix.exceptions import InputError
-from truemix.validation import (
-    LARGEST_SUM_ERROR,
-    ROUNDING,
-    SILENT_SUM_ERROR,
-    shown,
-    shown_list,
-)
+from truemix.validation import LARGEST_SUM_ERROR, ROUNDING, SILENT_SUM_ERROR, shown, shown_list
 
 
 class PosteriorReader:
@@ -175,38 +170,49 @@ def _with_features(
 
 def read_target(
     table: Table,
-    reader: ItemReader,
-    by: str | None,
-    keep: Sequence[str],
+    names: list[str],
+    features: Features | None,
+    inputs: InputOptions,
     progress: Progress,
-    update: Update,
 ) -> Target:
-    """Return the items of a target, their groups, and columns to pass through."""
+    """Return the items of a target, their groups, and columns to pass through.
+
+    Items are the posteriors of the classes ``names``, unless the reference has ``features``.
+    """
+    by, keep = inputs.by, inputs.keep
+    for name in keep:
+        if name in names:
+            raise InputError(
+                f"The option --keep names {name!r}, which is a class; its corrected posterior "
+                "will have that name. Leave the option out."
+            )
+    reader: ItemReader
+    reader = PosteriorReader(table, names) if features is None else FeatureReader(table, features)
     groups = None if by is None else Codes(table, by, "group")
     along = dict.fromkeys(keep, KEPT) | ({} if by is None else {by: GROUP})
     kept: list[pa.RecordBatch] = []
     n_rows = 0
-    for start, batch in table.batches({**along, **reader.wanted}):
-        if not batch.num_rows:
-            continue
-        if groups is not None:
-            groups.add(start, batch.column(by))
-        if keep:
-            kept.append(batch.select(list(keep)))
-        reader.add(start, batch)
-        n_rows = start + batch.num_rows
-        update(f"{n_rows:,} rows")
-    # What Arrow keeps for the next file: there is none, and the work needs it.
-    pa.default_memory_pool().release_unused()
-    if not n_rows:
-        raise InputError(f"{table.name} has no rows; at least one item is needed.")
-    items = _finished(reader, table, set(along), progress)
-    return Target(
-        table.name,
-        items,
-        None if groups is None else groups_of(groups),
-        pa.Table.from_batches(kept) if kept else None,
-    )
+    with progress.step("read target") as update:
+        for start, batch in table.batches({**along, **reader.wanted}):
+            if not batch.num_rows:
+                continue
+            if groups is not None:
+                groups.add(start, batch.column(by))
+            if keep:
+                kept.append(batch.select(list(keep)))
+            reader.add(start, batch)
+            n_rows = start + batch.num_rows
+            update(f"{n_rows:,} rows")
+        # What Arrow keeps for the next file: there is none, and the work needs it.
+        pa.default_memory_pool().release_unused()
+        if not n_rows:
+            raise InputError(f"{table.name} has no rows; at least one item is needed.")
+        return Target(
+            table.name,
+            _finished(reader, table, set(along), progress),
+            None if groups is None else groups_of(groups),
+            pa.Table.from_batches(kept) if kept else None,
+        )
 
 
 def _finished(reader: ItemReader, table: Table, used: set[Any], progress: Progress) -> Any:

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from truemix._typing import FloatArray
 from truemix.cli._classifiers import classifier_choice, few_threads, pipeline
-from truemix.cli._features import FeatureReader, Features
+from truemix.cli._features import Features
 from truemix.cli._methods import prior_of, quantifier_of, seed_of
 from truemix.cli._options import InputOptions, MethodOptions
 from truemix.cli._progress import Progress
-from truemix.cli._reading import (
-    ItemReader,
-    PosteriorReader,
-    Reference,
-    Target,
-    read_reference,
-    read_target,
-)
+from truemix.cli._reading import Reference, Target, read_reference, read_target
 from truemix.cli._saved import is_saved, load_saved, n_references
 from truemix.cli.tables import open_table
 from truemix.cli.tables.source import STDIN, open_source
-from truemix.cli.tables.table import Table
 from truemix.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -91,14 +83,14 @@ def prepare(inputs: InputOptions, options: MethodOptions, progress: Progress) ->
             with progress.step("read quantifier"):
                 quantifier = load_saved(source, options, inputs.classifier)
             names = [str(label) for label in quantifier.classes_.tolist()]
-            target = _read_target(table, names, None, inputs, progress)
+            target = read_target(table, names, None, inputs, progress)
             return Prepared(quantifier, target, source.name, n_references(quantifier))
         choice = None if inputs.classifier is None else classifier_choice(inputs.classifier)
         with progress.step("read reference"):
             reference = read_reference(
                 open_table(source), inputs.label, inputs.by, progress, features=choice is not None
             )
-        target = _read_target(table, reference.labels.names, reference.features, inputs, progress)
+        target = read_target(table, reference.labels.names, reference.features, inputs, progress)
     model = None
     if choice is not None and reference.features is not None:
         model = pipeline(choice, reference.features, seed_of(options))
@@ -107,28 +99,6 @@ def prepare(inputs: InputOptions, options: MethodOptions, progress: Progress) ->
         fit(quantifier, options, reference)
     fitted_on = None if model is None else (model, reference)
     return Prepared(quantifier, target, reference.name, reference.n_items, fitted_on)
-
-
-def _read_target(
-    table: Table,
-    names: Sequence[str],
-    features: Features | None,
-    inputs: InputOptions,
-    progress: Progress,
-) -> Target:
-    for name in inputs.keep:
-        if name in names:
-            raise InputError(
-                f"The option --keep names {name!r}, which is a class; its corrected posterior "
-                "will have that name. Leave the option out."
-            )
-    reader: ItemReader
-    if features is None:
-        reader = PosteriorReader(table, list(names))
-    else:
-        reader = FeatureReader(table, features)
-    with progress.step("read target") as update:
-        return read_target(table, reader, inputs.by, inputs.keep, progress, update)
 
 
 def give_classifier(quantifier: Quantifier, model: Any) -> None:
