@@ -19,6 +19,7 @@ CLASSIFIERS = ("logistic", "random-forest", "gradient-boosting")
 
 METHOD, OUTPUT = "Method", "Output"
 _TYPER = "typer"
+_QUIET = "No notes and no progress on stderr."
 # Shown below the options.
 FILES_HELP = (
     "Files are CSV or TSV (also .gz), Parquet, Arrow/Feather or NPZ; what is in them decides, not "
@@ -206,10 +207,7 @@ Out = Annotated[
         help="Write the result to this file.",
     ),
 ]
-Quiet = Annotated[
-    bool,
-    typer.Option("--quiet", rich_help_panel=OUTPUT, help="No notes and no progress on stderr."),
-]
+Quiet = Annotated[bool, typer.Option("--quiet", rich_help_panel=OUTPUT, help=_QUIET)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,7 +227,7 @@ class OutputOptions:
         "with =, +, -, @ or a control character).",
         panel=OUTPUT,
     )
-    quiet: bool = _flag("--quiet", "No notes and no progress on stderr.", panel=OUTPUT)
+    quiet: bool = _flag("--quiet", _QUIET, panel=OUTPUT)
     timings: bool = _flag(
         "--timings", "Say how long each step took; in a terminal always.", panel=OUTPUT
     )
