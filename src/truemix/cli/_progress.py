@@ -16,14 +16,14 @@ Update = Callable[[str], None]
 
 
 class Progress:
-    """Shows the user what happens.
+    """Spinner, notes and timings on stderr.
 
     Parameters
     ----------
     quiet : bool
-        Say nothing.
+        Show nothing.
     timings : bool
-        Say how long each step took; in a terminal always.
+        Show how long each step took; in a terminal always.
     """
 
     def __init__(self, *, quiet: bool = False, timings: bool = False) -> None:
@@ -35,7 +35,7 @@ class Progress:
         self._console: Any = None
 
     def note(self, text: str) -> None:
-        """Say something once, at the end: beside an error it would only distract."""
+        """Keep a note for the end, once: beside an error it would only distract."""
         self._notes[text] = None
 
     def show(self, text: str) -> None:
@@ -45,7 +45,7 @@ class Progress:
 
     @contextmanager
     def step(self, what: str, *, spinner: bool = True) -> Iterator[Update]:
-        """Show what is being done while the block runs, and give it a function to say more."""
+        """Time the block, with a spinner in a terminal, and give it a function that adds to its text."""
         start = time.perf_counter()
         try:
             with self._status(what, spinner=spinner) as update:
@@ -67,7 +67,7 @@ class Progress:
             yield lambda more: status.update(Text(f"{what}: {more}"))
 
     def finish(self) -> None:
-        """Say what was noted, and how long the steps took."""
+        """Show all notes, and how long the steps took."""
         for text in self._notes:
             self.show(f"Note: {text}")
         if self._timings and self._seconds:

@@ -71,8 +71,7 @@ def prepare(inputs: InputOptions, options: MethodOptions, progress: Progress) ->
         # What is cheap to find out comes first: a wrong name, a wrong option, a wrong header.
         source = open_source(inputs.reference, stack)
         target_source = open_source(inputs.target, stack)
-        saved = is_saved(source)
-        quantifier = None if saved else quantifier_of(options)
+        quantifier = None if is_saved(source) else quantifier_of(options)
         table = open_table(target_source)
         if inputs.by is not None:
             table.need(inputs.by, "as --by says")
