@@ -45,7 +45,7 @@ class Progress:
 
     @contextmanager
     def step(self, what: str, *, spinner: bool = True) -> Iterator[Update]:
-        """Time the block, with a spinner in a terminal; give it a function that adds to the text."""
+        """Time the block, with a spinner in a terminal; yield a function that adds to its text."""
         start = time.perf_counter()
         try:
             with self._status(what, spinner=spinner) as update:
