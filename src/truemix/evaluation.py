@@ -13,7 +13,7 @@ from truemix.estimates import Estimate
 from truemix.estimates.intervals import check_level
 from truemix.exceptions import InputError
 from truemix.quantifiers import NotFittedError, Quantifier
-from truemix.selection._validation import check_protocol, drawn_bags
+from truemix.selection.bags import check_protocol, drawn_bags
 from truemix.selection.scores import METRICS, errors
 from truemix.validation import check_choice, parameter_error
 

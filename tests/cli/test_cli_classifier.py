@@ -8,8 +8,8 @@ from cli_support import fails, run
 from truemix import EMQ
 from truemix.cli._classifiers import classifier_choice, pipeline
 from truemix.cli._features import features_of
-from truemix.cli._formats import open_table
-from truemix.cli._source import Source
+from truemix.cli.tables import open_table
+from truemix.cli.tables.source import Source
 
 COLOURS = np.array(["red", "green", None], dtype=object)
 LABEL = ("--label", "kind")
@@ -62,14 +62,14 @@ def test_the_answer_is_the_librarys(files, capsys):
     options = ["--classifier", "logistic:C=0.1", "--method", "emq"]
     done = run(capsys, "estimate", *files, *LABEL, *options, "--format", "json", "--quiet")
     source = Source("reference.csv", files[0])
-    whole = open_table(source).whole(["size", "colour", "born", "tame"])
+    whole = open_table(source).features(["size", "colour", "born", "tame"])
     features = features_of(whole, open_table(source))
     assert features.numeric == ["size", "born", "tame"]
     assert features.categorical == ["colour"]
     model = pipeline(classifier_choice("logistic:C=0.1"), features, 0)
     X = features.frame(whole, open_table(source), 0)
     target = open_table(Source("target.csv", files[1]))
-    Z = features.frame(target.whole(list(features.types)), target, 0)
+    Z = features.frame(target.features(list(features.types)), target, 0)
     estimate = EMQ(classifier=model).fit(X, pd.read_csv(files[0])["kind"]).quantify(Z)
     shares = [each["share"] for each in done.json["groups"][0]["classes"]]
     np.testing.assert_allclose(shares, estimate.prevalence, atol=1e-12)
@@ -134,7 +134,7 @@ def test_text_of_many_kinds_does_not_make_many_columns(tmp_path):
     frame = pd.DataFrame({"kind": ["cat", "dog"] * 500, "name": names})
     frame.to_csv(tmp_path / "reference.csv", index=False)
     opened = open_table(Source("reference.csv", tmp_path / "reference.csv"))
-    whole = opened.whole(["name"])
+    whole = opened.features(["name"])
     features = features_of(whole, opened)
     model = pipeline(classifier_choice("logistic"), features, 0)
     prepared = model.named_steps["prepare"].fit_transform(features.frame(whole, opened, 0))

@@ -19,6 +19,10 @@ def write_csv(frame, path):
     frame.to_csv(path, index=False)
 
 
+def write_csv_text(frame, path):
+    path.write_text(frame.to_csv(index=False))
+
+
 def write_semicolons(frame, path):
     # As spreadsheets write it: with a byte order mark, and with carriage returns.
     frame.to_csv(path, index=False, sep=";", encoding="utf-8-sig", lineterminator="\r\n")
@@ -30,6 +34,10 @@ def write_tsv(frame, path):
 
 def write_gzip(frame, path):
     path.write_bytes(gzip.compress(frame.to_csv(index=False).encode()))
+
+
+def write_packed_parquet(frame, path):
+    path.write_bytes(gzip.compress(frame.to_parquet(index=False)))
 
 
 def write_parquet(frame, path):
@@ -82,6 +90,9 @@ WRITERS = {
     "data.tsv": write_tsv,
     "data.csv.gz": write_gzip,
     "data.parquet": write_parquet,
+    "packed.parquet.gz": write_packed_parquet,
+    # Text, whatever the name says.
+    "text.gz": write_csv_text,
     "data.arrow": write_arrow,
     "data.arrows": write_stream,
     "data.feather": write_feather,

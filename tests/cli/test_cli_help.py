@@ -5,7 +5,8 @@ import typer.main
 
 from cli_support import run
 from truemix.cli._app import app
-from truemix.cli._methods import METHODS, MethodOptions, method_name, quantifier_of
+from truemix.cli._methods import method_name, quantifier_of
+from truemix.cli._options import METHODS, MethodOptions
 
 PROGRAM = typer.main.get_command(app)
 

@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 from cli_support import CLASSES, fails, run, target_frame, written
 from truemix._limits import VARIABLE
-from truemix.cli._arrow_sizes import batches_in
+from truemix.cli.tables.arrow import messages_in, unpacked_size
 
 OPTIONS = ("--label", "label", "--method", "pcc", "--format", "json")
 # A limit that good files of these tests keep and hostile ones do not, so that both are small.
@@ -148,13 +148,14 @@ def test_the_sizes_of_arrow_batches_are_those_of_their_buffers(compression, stre
         file, coded.schema, options=pa.ipc.IpcWriteOptions(compression=compression)
     ) as writer:
         writer.write_table(coded, max_chunksize=100)
-    found = list(batches_in(memoryview(file.getvalue())))
-    assert [batch.is_dictionary for batch in found] == [True, False, False]
+    found = list(messages_in(pa.py_buffer(file.getvalue())))
+    found = [message for message in found if message.type != "schema"]
+    assert [message.type for message in found] == ["dictionary", "record batch", "record batch"]
     for batch, part in zip(found[1:], (frame[:100], frame[100:]), strict=True):
         # Three columns of floats, the places of a dictionary, and text with its offsets.
         exact = len(part) * (8 * 3 + 4) + (len(part) + 1) * 4 + part["week"].str.len().sum()
         # Buffers that are not packed are filled up to 64 bytes each, at most ten of them.
-        assert exact <= batch.unpacked <= exact + 640
+        assert exact <= unpacked_size(batch) <= exact + 640
 
 
 def test_a_long_header_is_read(estimate, tmp_path):
@@ -169,13 +170,13 @@ def test_a_long_header_is_read(estimate, tmp_path):
 
 
 def test_a_line_without_end_is_refused(estimate, tmp_path, monkeypatch):
-    monkeypatch.setattr("truemix.cli._text._MAX_LINE", 1000)
+    monkeypatch.setattr("truemix.cli.tables.text._MAX_LINE", 1000)
     (tmp_path / "line.csv").write_text("egg,ham,spam" + "x" * 2000)
     assert estimate(tmp_path / "line.csv").startswith("Line 1 of line.csv is longer than ")
 
 
 def test_too_many_columns_are_refused(estimate, tmp_path, monkeypatch):
-    monkeypatch.setattr("truemix.cli._formats.MAX_COLUMNS", 10)
+    monkeypatch.setattr("truemix.cli.tables.table.MAX_COLUMNS", 10)
     (tmp_path / "wide.csv").write_text(",".join(map(str, range(11))) + "\n")
     assert estimate(tmp_path / "wide.csv").startswith("wide.csv has more than 10 columns; expected")
 

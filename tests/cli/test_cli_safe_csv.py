@@ -85,5 +85,5 @@ def test_items_of_a_check_and_settings(files, tmp_path, capsys):
 
 @pytest.mark.parametrize("name", ["a\rb", "a\nb", "a\r\nb", '"', " ", "a,b", "\r"])
 def test_any_text_can_be_read_back(name):
-    assert cells(as_csv(["class", "share"], [[name, 0.5]])) == [["class", "share"], [name, "0.5"]]
-    assert as_csv(["class"], [["a"]]) == "class\na\n"
+    assert cells(as_csv([{"class": name, "share": 0.5}])) == [["class", "share"], [name, "0.5"]]
+    assert as_csv([{"class": "a"}]) == "class\na\n"

@@ -79,15 +79,15 @@ def _interpret() -> None:
         _posterior,
         _proposal,
         _random,
+        _replicate_sweeps,
         _sqp,
         _symmetric,
-        _version_sweeps,
     )
 
     for module in (
         _kernel_sums, _allocation, _diagnostics, _gibbs, _joint_gibbs, _joint_nuts, _active_set,
         _nuts, _pair_moves, _posterior, _proposal, _random, _blocks, _sqp, _symmetric,
-        _version_sweeps,
+        _replicate_sweeps,
     ):  # fmt: skip
         module.np = checked
 

@@ -14,7 +14,7 @@ from truemix.exceptions import InputError
 
 # Beyond these the rarest categories count as one: a column of names is no reason to run out of
 # memory.
-MOST_CATEGORIES = 100
+MAX_CATEGORIES = 100
 # Fewer rows than this are not worth threads.
 _MANY_ROWS = 20_000
 
@@ -122,7 +122,7 @@ def _categorical() -> Any:
     from sklearn.preprocessing import OneHotEncoder
 
     return OneHotEncoder(
-        handle_unknown="infrequent_if_exist", max_categories=MOST_CATEGORIES, sparse_output=False
+        handle_unknown="infrequent_if_exist", max_categories=MAX_CATEGORIES, sparse_output=False
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -22,13 +23,16 @@ from truemix._arrow_columns import (
 )
 from truemix._group_order import sorted_groups
 from truemix._typing import AnyArray, FloatArray, IntArray
-from truemix.cli._formats import Table
+from truemix.cli.tables.table import LABEL, Table
 from truemix.exceptions import InputError
-from truemix.validation import LARGEST_EXACT, shown
+from truemix.validation import LARGEST_EXACT, shown, shown_list
+
+# Each group keeps its draws; more groups than this are a sign of a wrong column.
+MAX_GROUPS = 10_000
 
 
 class Rows:
-    """A table of numbers that grows: room is made in place, without a copy of it all.
+    """A float matrix that grows by rows: it is resized in place, without a copy of it all.
 
     Examples
     --------
@@ -40,47 +44,48 @@ class Rows:
 
     def __init__(self, n_columns: int) -> None:
         self._buffer = np.empty((0, n_columns))
-        self.length = 0
+        self._length = 0
 
     def add(self, values: FloatArray) -> None:
         """Append rows."""
-        end = self.length + len(values)
+        end = self._length + len(values)
         if end > len(self._buffer):
             # A third more: room that is not used stays untouched, and takes no memory.
-            room = max(end, self.length + self.length // 3, 1024)
+            room = max(end, self._length + self._length // 3, 1024)
             self._buffer.resize((room, self._buffer.shape[1]), refcheck=False)
-        self._buffer[self.length : end] = values
-        self.length = end
+        self._buffer[self._length : end] = values
+        self._length = end
 
     def array(self) -> FloatArray:
         """Return all rows."""
-        return self._buffer[: self.length]
+        return self._buffer[: self._length]
 
 
-def numbers(batch: pa.RecordBatch, names: list[str], table: Table, start: int) -> FloatArray:
-    """Return columns of a batch that begins at row ``start``; each value must be a number."""
-    values = np.empty((batch.num_rows, len(names)))
-    place_of = {name: place for place, name in enumerate(batch.schema.names)}
-    for place, name in enumerate(names):
-        column = batch.column(place_of[name])
-        table.check_role("posterior", name, column.type)
-        if column.null_count:
-            row = start + int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-            raise _missing(table, row, name)
-        values[:, place] = as_floats(column, table, name, start)
-    finite = np.isfinite(values)
-    if not finite.all():
-        row, place = (int(each[0]) for each in np.nonzero(~finite))
+def numbers(
+    columns: Mapping[str, pa.Array], table: Table, start: int, *, may_miss: bool = False
+) -> FloatArray:
+    """Return columns of a batch that begins at row ``start``, as floats; what is missing is NaN."""
+    values = np.empty((len(next(iter(columns.values()), ())), len(columns)))
+    for place, (name, column) in enumerate(columns.items()):
+        values[:, place] = _floats(column, table, name, start)
+    wrong = np.isinf(values) if may_miss else ~np.isfinite(values)
+    if wrong.any():
+        row, place = (int(each[0]) for each in np.nonzero(wrong))
+        where, name = table.place(start + row), shown(list(columns)[place])
         if np.isnan(values[row, place]):
-            raise _missing(table, start + row, names[place])
+            raise InputError(
+                f"{where} has no value in column {name}; expected a number. Fill it in or remove "
+                "such rows."
+            )
+        missing = ", or nothing if it is missing" if may_miss else ""
         raise InputError(
-            f"{table.place(start + row)} has {values[row, place]:g} in column "
-            f"{shown(names[place])}; expected a finite number."
+            f"{where} has {values[row, place]:g} in column {name}; expected a finite number"
+            f"{missing}."
         )
     return values
 
 
-def as_floats(column: pa.Array, table: Table, name: str, start: int) -> FloatArray:
+def _floats(column: pa.Array, table: Table, name: str, start: int) -> FloatArray:
     """Return a column that begins at row ``start`` as floats, which must tell its values apart."""
     if pa.types.is_integer(column.type) and column.type.bit_width == 64:
         limit = pa.scalar(LARGEST_EXACT, column.type)
@@ -97,15 +102,17 @@ def as_floats(column: pa.Array, table: Table, name: str, start: int) -> FloatArr
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
 
 
-def _missing(table: Table, row: int, name: str) -> InputError:
-    return InputError(
-        f"{table.place(row)} has no value in column {shown(name)}; expected a number. Fill it in "
-        "or remove such rows."
-    )
+def as_text(column: pa.Array) -> pa.Array:
+    """Return a column as text, with empty text for what is missing."""
+    return pc.fill_null(decoded(column).cast(pa.string()), "")
 
 
-def decoded(column: pa.Array) -> pa.Array:
-    """Return a column without the dictionary that it may be written with."""
+def decoded(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return a column in one piece, without the dictionary that it may be written with."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+        if isinstance(column, pa.ChunkedArray):
+            column = pa.concat_arrays(column.chunks)
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
@@ -115,38 +122,48 @@ def is_number(kind: pa.DataType) -> bool:
     return meaning(kind) in {NUMBERS, TRUTH, NOTHING}
 
 
-class Codes:
-    """Values of a column as numbers, and which value each number stands for."""
+def check_calendar(column: pa.Array, table: Table, name: str, start: int) -> None:
+    """Refuse dates and times that no calendar and no clock has."""
+    row = row_out_of_range(column)
+    if row is not None:
+        raise InputError(
+            f"{table.place(start + row)} has no date of a year from 1 to 9999 and no time of day "
+            f"in column {shown(name)}; repair it, or check the unit that it was written with."
+        )
 
-    def __init__(self, table: Table, name: str, role: str, most: int | None = None) -> None:
-        self._table, self._name, self._role, self._most = table, name, role, most
+
+# --- labels and groups -------------------------------------------------------------------------
+
+
+class Codes:
+    """Dictionary encoding of a column over all batches: a code for each row, and its values."""
+
+    def __init__(self, table: Table, name: str, role: str) -> None:
+        self._table, self._name, self._role = table, name, role
         self._numbers: dict[Any, int] = {}
         self._parts: list[IntArray] = []
-        self.length = 0
 
-    def add(self, column: pa.Array) -> None:
-        """Append a part of the column."""
-        self._table.check_role(self._role, self._name, column.type)
-        check_calendar(column, self._table, self._name, self.length)
-        column = with_python_type(column)
-        if not pa.types.is_dictionary(column.type):
-            column = column.dictionary_encode()
-        if column.null_count:
-            self._complain(int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0]))
-        places = column.indices.to_numpy(zero_copy_only=False).astype(np.intp)
-        # A dictionary may hold values that do not occur.
-        used, places = np.unique(places, return_inverse=True)
-        found = column.dictionary.take(pa.array(used)).to_pylist()
-        for number, value in enumerate(found):
-            if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
-                self._complain(int(np.flatnonzero(places == number)[0]))
-        numbers = [self._numbers.setdefault(value, len(self._numbers)) for value in found]
-        self._parts.append(np.array(numbers, dtype=np.intp)[places])
-        self.length += len(places)
-        if self._most is not None and len(self._numbers) > self._most:
+    def add(self, start: int, column: pa.Array) -> None:
+        """Append a part of the column that begins at row ``start``; no value may be missing."""
+        check_calendar(column, self._table, self._name, start)
+        column = with_python_type(decoded(column))
+        missing = pc.is_null(column, nan_is_null=True)
+        if pa.types.is_string(column.type):
+            missing = pc.or_kleene(missing, pc.equal(column, ""))
+        row = pc.index(missing, pa.scalar(True)).as_py()
+        if row >= 0:
             raise InputError(
-                f"Column {shown(self._name)} of {self._table.name} has more than {self._most:,} "
-                f"different values; expected {self._role}s of items, such as weeks or regions."
+                f"{self._table.place(start + row)} has no {self._role} in column "
+                f"{shown(self._name)}; every item needs one. Fill it in or remove such rows."
+            )
+        coded = column.dictionary_encode()
+        found = coded.dictionary.to_pylist()
+        numbers = [self._numbers.setdefault(value, len(self._numbers)) for value in found]
+        self._parts.append(np.array(numbers, dtype=np.intp)[coded.indices.to_numpy()])
+        if self._role == "group" and len(self._numbers) > MAX_GROUPS:
+            raise InputError(
+                f"Column {shown(self._name)} of {self._table.name} has more than {MAX_GROUPS:,} "
+                "different values; expected groups of items, such as weeks or regions."
             )
 
     @property
@@ -154,50 +171,59 @@ class Codes:
         """What occurs, in the order of first occurrence."""
         return list(self._numbers)
 
-    def array(self) -> IntArray:
-        """Return the place of each row's value in ``values``."""
-        return np.concatenate(self._parts) if self._parts else np.empty(0, dtype=np.intp)
-
-    def _complain(self, row: int) -> None:
-        raise InputError(
-            f"{self._table.place(self.length + row)} has no {self._role} in column "
-            f"{shown(self._name)}; every item needs one. Fill it in or remove such rows."
-        )
+    def ranked(self, order: list[int]) -> IntArray:
+        """Return the place of each row's value, if values are put in this order."""
+        ranks = np.empty(len(order), dtype=np.intp)
+        ranks[order] = np.arange(len(order))
+        return np.asarray(ranks[np.concatenate(self._parts)])
 
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels of all items: the classes in order, the place of each item's class, their names."""
+    """The classes in order, and the place of each item's class among them."""
 
     classes: AnyArray
     codes: IntArray
-    names: list[str]
 
     @property
     def items(self) -> AnyArray:
         """The label of each item."""
         return self.classes[self.codes]
 
-
-def labels_of(codes: Codes, table: Table, name: str) -> Labels:
-    """Return labels, as whole numbers if all of them are, and as text otherwise."""
-    spelt = [_spelt(value, table, name) for value in codes.values]
-    numeric = all(_is_whole(text) for text in spelt)
-    order = sorted(range(len(spelt)), key=lambda i: int(spelt[i]) if numeric else spelt[i])
-    names = [spelt[i] for i in order]
-    for text in names:
-        if text.endswith("\0"):
-            raise InputError(
-                f"The label {shown(text)} in column {shown(name)} of {table.name} ends with a zero "
-                "byte, which is not told from the label without it; remove such bytes."
-            )
-    ranks = np.empty(len(order), dtype=np.intp)
-    ranks[order] = np.arange(len(order))
-    classes = np.array([int(text) for text in names]) if numeric else np.array(names)
-    return Labels(classes, ranks[codes.array()], names)
+    @property
+    def names(self) -> list[str]:
+        """The classes as columns are named after them."""
+        return [str(label) for label in self.classes.tolist()]
 
 
-def _spelt(value: Any, table: Table, name: str) -> str:
+def read_labels(table: Table, label: str | None) -> tuple[str, Labels]:
+    """Return the column of labels, and them: whole numbers if all of them are, else text."""
+    label = table.default_label if label is None else label
+    if label is None:
+        raise InputError(
+            f"The option --label is missing: it names the column of {table.name} that holds the "
+            f"labels. Its columns are {shown_list(table.columns)}."
+        )
+    table.need(label, "the labels, as --label says")
+    found = Codes(table, label, "label")
+    for start, batch in table.batches({label: LABEL}):
+        found.add(start, batch.column(label))
+    if not found.values:
+        raise InputError(f"{table.name} has no rows below its header; at least one is needed.")
+    names = [_column_name(value, table, label) for value in found.values]
+    numeric = all(_is_whole(name) for name in names)
+    known: list[Any] = [int(name) for name in names] if numeric else names
+    order = sorted(range(len(known)), key=known.__getitem__)
+    classes = [known[place] for place in order]
+    if len(classes) < 2:
+        raise InputError(
+            f"Column {shown(label)} of {table.name} holds only the label {shown(names[0])}; "
+            "a mix needs at least two classes. Check that it is the column of labels."
+        )
+    return label, Labels(np.array(classes), found.ranked(order))
+
+
+def _column_name(value: Any, table: Table, name: str) -> str:
     """Return a label as a column would be named after it."""
     if isinstance(value, bool):
         # Columns of truth values are called True or true, as their writer does.
@@ -205,12 +231,18 @@ def _spelt(value: Any, table: Table, name: str) -> str:
         return next((text for text in spellings if text in table.columns), str(value))
     if isinstance(value, float | Decimal) and math.isfinite(value) and value == int(value):
         value = int(value)
-    if isinstance(value, str | int):
-        return str(value)
-    raise InputError(
-        f"The label {shown(value)} in column {shown(name)} of {table.name} is of type "
-        f"{type(value).__name__}; labels must be text, whole numbers or truth values."
-    )
+    place = f"The label {shown(value)} in column {shown(name)} of {table.name}"
+    if not isinstance(value, str | int):
+        raise InputError(
+            f"{place} is of type {type(value).__name__}; labels must be text, whole numbers or "
+            "truth values."
+        )
+    if isinstance(value, str) and value.endswith("\0"):
+        raise InputError(
+            f"{place} ends with a zero byte, which is not told from the label without it; remove "
+            "such bytes."
+        )
+    return str(value)
 
 
 def _is_whole(text: str) -> bool:
@@ -230,28 +262,13 @@ class Groups:
 def groups_of(codes: Codes) -> Groups:
     """Return groups sorted as people would: numbers, dates and months as such, also as text."""
     values = codes.values
-    order = sorted_groups(values)
-    rank = {value: place for place, value in enumerate(order)}
-    ranks = np.array([rank[value] for value in values], dtype=np.intp)
+    place_of = {value: place for place, value in enumerate(values)}
+    order = [place_of[value] for value in sorted_groups(values)]
     # Numbers in CSV files come as text.
     whole = all(isinstance(value, str) and _is_whole(value) for value in values)
-    return Groups([int(value) if whole else _shown(value) for value in order], ranks[codes.array()])
+    names = [int(values[i]) if whole else _shown(values[i]) for i in order]
+    return Groups(names, codes.ranked(order))
 
 
 def _shown(value: Any) -> Any:
     return value if isinstance(value, str | bool | int | float | datetime.date) else str(value)
-
-
-def check_calendar(column: pa.Array, table: Table, name: str, start: int) -> None:
-    """Refuse dates and times that no calendar and no clock has."""
-    row = row_out_of_range(column)
-    if row is not None:
-        raise InputError(
-            f"{table.place(start + row)} has no date of a year from 1 to 9999 and no time of day "
-            f"in column {shown(name)}; repair it, or check the unit that it was written with."
-        )
-
-
-def as_text(column: pa.Array) -> pa.Array:
-    """Return a column as text, with empty text for what is missing."""
-    return pc.fill_null(decoded(column).cast(pa.string()), "")

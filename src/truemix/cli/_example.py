@@ -42,25 +42,22 @@ def example_files() -> dict[str, bytes]:
     training = rng.choice(len(TOPICS), N_TRAINING, p=REFERENCE_MIX)
     classifier = _Discriminant(_points(training, rng), training)
     labels = rng.choice(len(TOPICS), N_REFERENCES, p=REFERENCE_MIX)
-    reference = [
-        [TOPICS[label], *row]
-        for label, row in zip(
-            labels, _decimals(classifier.posteriors(_points(labels, rng))), strict=True
-        )
-    ]
-    target: list[list[Any]] = []
-    truth: list[list[Any]] = []
+    rows = _decimals(classifier.posteriors(_points(labels, rng)))
+    reference = [{"topic": TOPICS[k], **row} for k, row in zip(labels, rows, strict=True)]
+    target: list[dict[str, Any]] = []
+    truth: list[dict[str, Any]] = []
     for number, (share, size) in enumerate(zip(DELIVERY, TICKETS, strict=True)):
         week = f"2025-W{number + 10}"
         labels = rng.choice(len(TOPICS), size, p=_mix(share))
-        rows = _decimals(classifier.posteriors(_points(labels, rng)))
-        target += [[week, f"T{len(target) + i + 1:05d}", *row] for i, row in enumerate(rows)]
+        for row in _decimals(classifier.posteriors(_points(labels, rng))):
+            target.append({"week": week, "ticket": f"T{len(target) + 1:05d}", **row})
         shares = np.bincount(labels, minlength=len(TOPICS)) / size
-        truth.append([week, size, *(f"{each:.4f}" for each in shares)])
+        named = {topic: f"{each:.4f}" for topic, each in zip(TOPICS, shares, strict=True)}
+        truth.append({"week": week, "tickets": size, **named})
     return {
-        "reference.csv": as_csv(["topic", *TOPICS], reference).encode(),
-        "target.csv": as_csv(["week", "ticket", *TOPICS], target).encode(),
-        "truth.csv": as_csv(["week", "tickets", *TOPICS], truth).encode(),
+        "reference.csv": as_csv(reference).encode(),
+        "target.csv": as_csv(target).encode(),
+        "truth.csv": as_csv(truth).encode(),
     }
 
 
@@ -94,10 +91,11 @@ def _mix(delivery: float) -> FloatArray:
     return mix
 
 
-def _decimals(posteriors: FloatArray) -> list[list[str]]:
-    """Return posteriors with a few decimals; the largest takes what rounding leaves."""
+def _decimals(posteriors: FloatArray) -> list[dict[str, str]]:
+    """Return posteriors by topic, with a few decimals; the largest takes what rounding leaves."""
     unit = 10**DECIMALS
     counts = np.round(posteriors * unit).astype(int)
     rows = np.arange(len(counts))
     counts[rows, counts.argmax(axis=1)] += unit - counts.sum(axis=1)
-    return [[f"{count / unit:.{DECIMALS}f}" for count in row] for row in counts.tolist()]
+    texts = [[f"{count / unit:.{DECIMALS}f}" for count in row] for row in counts.tolist()]
+    return [dict(zip(TOPICS, row, strict=True)) for row in texts]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
 from truemix._arrow_columns import shown_type
-from truemix.cli._columns import as_floats, as_text, check_calendar, decoded, is_number
-from truemix.cli._formats import Table
+from truemix.cli._columns import as_text, check_calendar, decoded, is_number, numbers
+from truemix.cli._progress import Progress
+from truemix.cli.tables.table import Column, Table
 from truemix.exceptions import InputError
 from truemix.validation import shown
 
@@ -54,37 +54,60 @@ class Features:
 
         # All numbers in one array: a data frame of arrays is slow in proportion to their number
         # whatever is done with it.
-        values = np.empty((batch.num_rows, len(self.numeric)))
-        for place, name in enumerate(self.numeric):
-            values[:, place] = self._numbers(column_of(batch, name), name, table, start)
-        numbers = pd.DataFrame(values, columns=self.numeric)
+        columns_of_numbers = {
+            name: self._as_number(decoded(batch.column(name)), name, table) for name in self.numeric
+        }
+        values = numbers(columns_of_numbers, table, start, may_miss=True)
+        frame = pd.DataFrame(values, columns=self.numeric)
         columns: dict[str, object] = {}
         for name in self.categorical:
-            column = column_of(batch, name)
-            table.check_role("feature", name, column.type)
+            column = decoded(batch.column(name))
             check_calendar(column, table, name, start)
             columns[name] = as_text(column).to_numpy(zero_copy_only=False)
         if not columns:
-            return numbers
+            return frame
         # One kind of text, whichever library's default it is.
-        return pd.concat([numbers, pd.DataFrame(columns, dtype=object)], axis=1)
+        return pd.concat([frame, pd.DataFrame(columns, dtype=object)], axis=1)
 
-    def _numbers(self, column: pa.Array, name: str, table: Table, start: int) -> np.ndarray:
+    def _as_number(self, column: pa.Array, name: str, table: Table) -> pa.Array:
         if is_date(column.type):
-            column = column.cast(pa.timestamp("s"), safe=False).cast(pa.int64())
+            return column.cast(pa.timestamp("s"), safe=False).cast(pa.int64())
         if not is_number(column.type):
             raise InputError(
                 f"Column {shown(name)} of {table.name} is of type {shown_type(column.type)}, but "
                 f"{self.reference} has numbers there; expected the same kind of column in both."
             )
-        values = as_floats(column, table, name, start)
-        infinite = np.flatnonzero(np.isinf(values))
-        if infinite.size:
-            raise InputError(
-                f"{table.place(start + int(infinite[0]))} has {values[infinite[0]]:g} in column "
-                f"{name!r}; expected a finite number, or nothing if it is missing."
-            )
-        return values
+        return column
+
+
+class FeatureReader:
+    """Gathers the features that a reference has.
+
+    Attributes
+    ----------
+    wanted : dict
+        The columns to read.
+    left_out : collection of str
+        Columns that are known and not read.
+    """
+
+    def __init__(self, table: Table, features: Features) -> None:
+        what = f"a feature in {features.reference}"
+        table.need_all(features.types, what, "Add it, or drop it from the reference.")
+        self._table, self._features = table, features
+        self.left_out = features.left_out
+        self._frames: list[pd.DataFrame] = []
+        self.wanted = {name: Column("feature", kind) for name, kind in features.types.items()}
+
+    def add(self, start: int, batch: pa.RecordBatch) -> None:
+        """Take a batch that begins at row ``start``."""
+        self._frames.append(self._features.frame(batch, self._table, start))
+
+    def items(self, unused: list[str], progress: Progress) -> pd.DataFrame:
+        """Return all rows."""
+        import pandas as pd
+
+        return pd.concat(self._frames, ignore_index=True)
 
 
 def features_of(whole: pa.Table, table: Table) -> Features:
@@ -98,7 +121,6 @@ def features_of(whole: pa.Table, table: Table) -> Features:
         elif is_number(kind):
             types[name] = pa.float64()
         else:
-            table.check_role("feature", name, kind)
             types[name] = pa.string()
     return Features(types, table.name)
 
@@ -113,13 +135,3 @@ def training_columns(features: Features | None) -> dict[str, Any]:
 def is_date(kind: pa.DataType) -> bool:
     """Tell whether a column holds dates, with or without the time of the day."""
     return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind))
-
-
-def column_of(batch: pa.RecordBatch | pa.Table, name: str) -> pa.Array:
-    """Return a column in one piece, without the dictionary that it may be written with."""
-    column = batch.column(name)
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-        if isinstance(column, pa.ChunkedArray):
-            column = pa.concat_arrays(column.chunks)
-    return decoded(column)

@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from truemix.cli._classifiers import MOST_CATEGORIES
-from truemix.cli._columns import is_number
-from truemix.cli._features import column_of, is_date
+from truemix.cli._classifiers import MAX_CATEGORIES
+from truemix.cli._columns import decoded, is_number
+from truemix.cli._features import is_date
 
 # With fewer values than this, whole numbers such as ages often differ in every row by chance.
 MIN_ROWS = 30
@@ -24,7 +24,7 @@ NEARLY_ALL = 0.95
 # A column that is named like a key is none if fewer values differ than this share of the rows, and
 # if they are no more than the categories that a classifier tells apart.
 MANY = 0.5
-_MOST_SHOWN = 4
+_MAX_SHOWN = 4
 
 _WHOLE, _TEXT, _DATES = "whole numbers", "text", "dates"
 _KEY_WORDS = {"id", "uuid", "guid", "key", "pk"}
@@ -58,7 +58,7 @@ def keys_among(whole: pa.Table) -> dict[str, str]:
         categories, and so are those without a name, as an index is written (``Unnamed: 0``).
         Numbers with decimals and truth values are always features.
     """
-    reasons = {name: _reason(name, column_of(whole, name)) for name in whole.column_names}
+    reasons = {name: _reason(name, decoded(whole.column(name))) for name in whole.column_names}
     return {name: reason for name, reason in reasons.items() if reason is not None}
 
 
@@ -72,7 +72,7 @@ def about_keys(keys: dict[str, str], reference: str) -> str:
     reference.csv apart, not classes; to train on one all the same, write it under another name as
     numbers with decimals or as categories that repeat."
     """
-    few = [f"{name!r} ({reason})" for name, reason in list(keys.items())[:_MOST_SHOWN]]
+    few = [f"{name!r} ({reason})" for name, reason in list(keys.items())[:_MAX_SHOWN]]
     more = f" and {len(keys) - len(few):,} more" if len(keys) > len(few) else ""
     return (
         f"left out of training: {', '.join(few)}{more}. Such columns tell rows of {reference} "
@@ -100,7 +100,7 @@ def _reason(name: str, column: pa.Array) -> str | None:
         return None
     if _UNNAMED_INDEX.fullmatch(name.strip().lower()):
         return f"{noun} without a name, like the index of a data frame"
-    many = n_different > min(MANY * n_values, MOST_CATEGORIES)
+    many = n_different > min(MANY * n_values, MAX_CATEGORIES)
     return f"{noun} named like a key" if many and _is_named_like_key(name) else None
 
 

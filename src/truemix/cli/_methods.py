@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from truemix._typing import AnyArray
-from truemix.cli._options import DEFAULT_METHOD, METHODS, POINT_METHODS
+from truemix.cli._options import DEFAULT_METHOD, METHODS, POINT_METHODS, MethodOptions
 from truemix.exceptions import InputError
 from truemix.validation import RANGES, shown_list, shown_value
 
@@ -15,64 +13,38 @@ if TYPE_CHECKING:
     from truemix.quantifiers import Quantifier
 
 DEFAULT_LEVEL = 0.95
+# Parameters that are numbers or names.
+READ_AS_TEXT = {"bandwidth", "shrinkage", "calibration", "reference_uncertainty"}
 _BOOTSTRAP = "bootstrap-"
 
 
-@dataclass(frozen=True)
-class MethodOptions:
-    """What the user said about the method; None and empty where nothing was said."""
+def seed_of(options: MethodOptions) -> int:
+    """Return the seed; the same answer each time, unless the user wants another."""
+    if options.seed is not None and options.seed < 0:
+        raise InputError(f"The option --seed is {options.seed}; expected a whole number from 0 on.")
+    return options.seed or 0
 
-    method: str | None = None
-    prior: tuple[str, ...] = ()
-    temperature: float | None = None
-    kernel: str | None = None
-    bandwidth: str | None = None
-    shrinkage: str | None = None
-    calibration: str | None = None
-    estimand: str | None = None
-    draws: int | None = None
-    reference_uncertainty: str | None = None
-    unknown: bool | None = None
-    seed: int | None = None
 
-    @classmethod
-    def from_parameters(cls, parameters: Mapping[str, Any]) -> MethodOptions:
-        """Take what belongs to the method from all parameters of a command."""
-        own: dict[str, Any] = {each.name: parameters.get(each.name) for each in fields(cls)}
-        return cls(**{**own, "prior": tuple(own["prior"] or ())})
+def given_parameters(options: MethodOptions) -> dict[str, Any]:
+    """Return the parameters that were given, as quantifiers take them, without the prior."""
+    given = {
+        name: value
+        for name, value in vars(options).items()
+        if name not in {"method", "prior", "seed"} and value is not None
+    }
+    return {k: value_of(v) if k in READ_AS_TEXT else v for k, v in given.items()}
 
-    @property
-    def random_state(self) -> int:
-        """The seed; the same answer each time, unless the user wants another."""
-        if self.seed is not None and self.seed < 0:
-            raise InputError(
-                f"The option --seed is {self.seed}; expected a whole number from 0 on."
-            )
-        return self.seed or 0
 
-    def given(self) -> dict[str, Any]:
-        """Return the parameters that were given, as quantifiers take them, without the prior."""
-        said = {each.name: getattr(self, each.name) for each in fields(self)}
-        skipped = ("method", "prior", "seed")
-        given = {k: v for k, v in said.items() if k not in skipped and v is not None}
-        for name in ("bandwidth", "shrinkage", "calibration", "reference_uncertainty"):
-            if name in given:
-                given[name] = value_of(given[name])
-        return given
-
-    def arguments(self) -> list[str]:
-        """Return the options that repeat this."""
-        words: list[str] = []
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if value == each.default:
-                continue
-            if value is True:
-                words.append(option_of(each.name))
-                continue
-            for one in value if isinstance(value, tuple) else (value,):
-                words += [option_of(each.name), f"{one}"]
-        return words
+def arguments_of(options: MethodOptions) -> list[str]:
+    """Return the options that repeat these."""
+    arguments: list[str] = []
+    for name, value in vars(options).items():
+        if value is True:
+            arguments.append(option_of(name))
+        elif value is not None and value is not False:
+            for one in value if isinstance(value, list) else [value]:
+                arguments += [option_of(name), f"{one}"]
+    return arguments
 
 
 def option_of(parameter: str) -> str:
@@ -94,9 +66,9 @@ def value_of(text: str) -> Any:
     >>> value_of("0.5"), value_of("10"), value_of("none"), value_of("auto")
     (0.5, 10, None, 'auto')
     """
-    words = {"none": None, "true": True, "false": False}
-    if text.lower() in words:
-        return words[text.lower()]
+    constants = {"none": None, "true": True, "false": False}
+    if text.lower() in constants:
+        return constants[text.lower()]
     for kind in (int, float):
         try:
             return kind(text)
@@ -105,14 +77,16 @@ def value_of(text: str) -> Any:
     return text
 
 
-def method_name(text: str) -> str:
-    """Return the name of a method from any spelling of it.
+def method_name(text: str | None) -> str:
+    """Return the name of a method from any spelling of it; of the default one if none is given.
 
     Examples
     --------
     >>> method_name("BayesianKDEy"), method_name("bayesian_kdey"), method_name("KDEY")
     ('bayesian-kdey', 'bayesian-kdey', 'kdey')
     """
+    if text is None:
+        return DEFAULT_METHOD
     letters = "".join(letter for letter in text.lower() if letter.isalnum())
     for name in METHODS:
         if name.replace("-", "") == letters:
@@ -127,15 +101,15 @@ def method_name(text: str) -> str:
 
 def quantifier_of(options: MethodOptions) -> Quantifier:
     """Return the unfitted quantifier, checked as far as that is possible without classes."""
-    name = method_name(options.method or DEFAULT_METHOD)
+    name = method_name(options.method)
     quantifier = _default(name)
     known = _parameters(quantifier)
-    given = options.given()
+    given = given_parameters(options)
     for parameter in [*given, *(["prior"] if options.prior else [])]:
         if parameter not in known:
             raise _no_such_parameter(parameter, name)
     if "random_state" in known:
-        given["random_state"] = options.random_state
+        given["random_state"] = seed_of(options)
     quantifier.set_params(**{known[parameter]: value for parameter, value in given.items()})
     if options.prior:
         _check_prior(options.prior, name)
@@ -149,7 +123,7 @@ def level_of(level: float | None, method: str | None) -> float:
 
     if level is None:
         return DEFAULT_LEVEL
-    name = method_name(method or DEFAULT_METHOD)
+    name = method_name(method)
     if name in POINT_METHODS:
         raise InputError(
             f"The method {name} gives no intervals, so --level has no meaning; leave it out, or "
@@ -185,13 +159,13 @@ def _no_such_parameter(parameter: str, name: str) -> InputError:
 # --- the prior --------------------------------------------------------------------------------
 
 
-def prior_of(texts: tuple[str, ...], classes: AnyArray) -> Any:
+def prior_of(texts: list[str], classes: AnyArray) -> Any:
     """Return a prior from what was typed: a number, mapls, or numbers with class names.
 
     Examples
     --------
     >>> import numpy as np
-    >>> prior_of(("ham=2,spam=1",), np.array(["ham", "spam"]))
+    >>> prior_of(["ham=2,spam=1"], np.array(["ham", "spam"]))
     {'ham': 2.0, 'spam': 1.0}
     """
     if len(texts) == 1 and "=" not in texts[0]:
@@ -212,22 +186,18 @@ def prior_of(texts: tuple[str, ...], classes: AnyArray) -> Any:
     return prior
 
 
-def _check_prior(texts: tuple[str, ...], name: str) -> None:
+def _check_prior(texts: list[str], name: str) -> None:
     """Refuse what cannot be a prior, before any file is read."""
-    if texts == ("mapls",):
-        if name != "bayesian-emq":
-            raise InputError(
-                f"The adaptive prior mapls belongs to the method bayesian-emq, not to {name}; give "
-                "a number, or choose that method."
-            )
-        return
-    for text in texts:
-        if "=" in text:
-            _prior_number(text.rpartition("=")[2], text)
-        elif len(texts) > 1:
-            _prior_number("", text)
-        else:
-            _prior_number(text, text)
+    if texts != ["mapls"]:
+        for text in texts:
+            _, sign, value = text.rpartition("=")
+            # Without a class, a number must be the only one.
+            _prior_number(value if sign or len(texts) == 1 else "", text)
+    elif name != "bayesian-emq":
+        raise InputError(
+            f"The adaptive prior mapls belongs to the method bayesian-emq, not to {name}; give "
+            "a number, or choose that method."
+        )
 
 
 def _prior_number(value: str, text: str) -> float:

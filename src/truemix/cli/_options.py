@@ -1,9 +1,13 @@
-"""Arguments and options that commands share, with their help; nothing heavy is loaded here."""
+"""Arguments and options, declared once for all commands; nothing heavy is loaded here."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, is_dataclass
 from enum import StrEnum
-from typing import Annotated
+from functools import wraps
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
@@ -13,8 +17,9 @@ METHODS = (*BAYESIAN_METHODS, *POINT_METHODS, *(f"bootstrap-{name}" for name in 
 DEFAULT_METHOD = "bayesian-kdey"
 CLASSIFIERS = ("logistic", "random-forest", "gradient-boosting")
 
-_METHOD = "Method"
-_OUTPUT = "Output"
+METHOD, OUTPUT = "Method", "Output"
+_TYPER = "typer"
+_QUIET = "No notes and no progress on stderr."
 # Shown below the options.
 FILES_HELP = (
     "Files are CSV or TSV (also .gz), Parquet, Arrow/Feather or NPZ; what is in them decides, not "
@@ -33,175 +38,164 @@ class Format(StrEnum):
     csv = "csv"
 
 
-# --- input ------------------------------------------------------------------------------------
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take options as dataclasses: typer sees each of their fields as an option.
 
-ReferenceArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="REFERENCE",
-        show_default=False,
-        help="Labelled items: a label column, and a column of posteriors for each class (or "
-        "features, with --classifier). - is stdin.",
-    ),
-]
-TargetArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="TARGET",
-        show_default=False,
-        help="Items whose mix is wanted: the same columns without the label. - is stdin.",
-    ),
-]
-Label = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN",
-        show_default=False,
-        help="Column of REFERENCE that holds the labels (NPZ: y by default).",
-    ),
-]
-Classifier = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        show_default=False,
-        help=f"Train this on all other columns that are no keys (ids, texts, times that differ row "
-        f"by row): {', '.join(CLASSIFIERS)}; parameters go behind a colon, as in logistic:C=0.1.",
-    ),
-]
+    Fields that were not made by this module's functions are no options; a parameter of type
+    ``Annotated[SomeOptions, names]`` has only those with these names.
+    """
+    parameters: list[inspect.Parameter] = []
+    classes: dict[str, tuple[Any, list[str]]] = {}
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        kind, *extra = get_args(parameter.annotation) or (parameter.annotation,)
+        if not is_dataclass(kind):
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        found = [p for p in _parameters(kind) if not extra or p.name in extra[0]]
+        classes[parameter.name] = kind, [each.name for each in found]
+        parameters += found
 
-# --- method -----------------------------------------------------------------------------------
+    @wraps(command)
+    def expanded(**values: Any) -> None:
+        for name, (kind, own) in classes.items():
+            values[name] = kind(**{each: values.pop(each) for each in own})
+        command(**values)
 
-Method = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        show_default=DEFAULT_METHOD,
-        rich_help_panel=_METHOD,
-        help=f"One of {', '.join(METHODS)}.",
-    ),
-]
-Prior = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="A",
-        show_default="1",
-        rich_help_panel=_METHOD,
-        help="Dirichlet prior of the mix: a number for all classes, CLASS=NUMBER for each "
-        "(separated by commas, or the option again), or mapls with bayesian-emq.",
-    ),
-]
-Temperature = Annotated[
-    float | None,
-    typer.Option(
-        metavar="T",
-        show_default="1",
-        rich_help_panel=_METHOD,
-        help="Above 1 the target counts less and intervals widen.",
-    ),
-]
-Kernel = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        show_default="aitchison",
-        rich_help_panel=_METHOD,
-        help="Coordinates of the kernel densities: aitchison, ilr or gaussian.",
-    ),
-]
-Bandwidth = Annotated[
-    str | None,
-    typer.Option(
-        metavar="H",
-        show_default="auto",
-        rich_help_panel=_METHOD,
-        help="Standard deviation of the kernel.",
-    ),
-]
-Shrinkage = Annotated[
-    str | None,
-    typer.Option(
-        metavar="S",
-        show_default="auto",
-        rich_help_panel=_METHOD,
-        help="How far posteriors are moved to the centre first, from 0 to below 1.",
-    ),
-]
-Calibration = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        show_default="auto",
-        rich_help_panel=_METHOD,
-        help="Map of the posteriors for emq and bayesian-emq, learned from REFERENCE: ts, bcts, vs "
-        "or nbvs; auto is bcts, which also learns the mix that the classifier was trained for; "
-        "none takes posteriors as calibrated for the mix of REFERENCE.",
-    ),
-]
-Estimand = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        show_default=False,
-        rich_help_panel=_METHOD,
-        help="batch: the mix of these very items; population: of the source they come from. "
-        "Bootstraps default to population, all others to batch.",
-    ),
-]
-Draws = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        show_default="1000",
-        rich_help_panel=_METHOD,
-        help="Draws from the posterior of the mix.",
-    ),
-]
-ReferenceUncertainty = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        show_default="bootstrap",
-        rich_help_panel=_METHOD,
-        help="Whether intervals allow for the references being few: bootstrap or none. none is "
-        "much faster for large targets, and right only if references are many.",
-    ),
-]
-Unknown = Annotated[
-    bool | None,
-    typer.Option(
+    # typer looks at both, and these are of the dataclasses.
+    expanded.__annotations__ = {}
+    expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return expanded
+
+
+def _parameters(kind: Any) -> list[inspect.Parameter]:
+    """Return the fields of a class of options as typer takes them."""
+    hints = get_type_hints(kind)
+    return [
+        inspect.Parameter(
+            each.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=each.metadata[_TYPER],
+            annotation=hints[each.name],
+        )
+        for each in fields(kind)
+        if _TYPER in each.metadata
+    ]
+
+
+def _argument(metavar: str, text: str) -> Any:
+    shown = typer.Argument(..., metavar=metavar, show_default=False, help=text)
+    return field(metadata={_TYPER: shown})
+
+
+def _option(
+    metavar: str | None, default: str | bool, text: str, *names: str, panel: str | None = METHOD
+) -> Any:
+    """Return a field that is an option; ``default`` is what help shows if it is not given."""
+    shown = typer.Option(
+        None, *names, metavar=metavar, show_default=default, rich_help_panel=panel, help=text
+    )
+    return field(default=None, metadata={_TYPER: shown})
+
+
+def _flag(name: str, text: str, *, panel: str, default: bool | None = False) -> Any:
+    shown = typer.Option(default, name, show_default=False, rich_help_panel=panel, help=text)
+    return field(default=default, metadata={_TYPER: shown})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReferenceOptions:
+    """The labelled items, and what is known about them."""
+
+    reference: str = _argument(
+        "REFERENCE",
+        "Labelled items: a label column, and a column of posteriors for each class (or features, "
+        "with --classifier). - is stdin.",
+    )
+    label: str | None = _option(
+        "COLUMN",
+        False,
+        "Column of REFERENCE that holds the labels (NPZ: y by default).",
+        panel=None,
+    )
+    classifier: str | None = _option(
+        "NAME",
+        False,
+        f"Train this on all other columns that are no keys (ids, texts, times that differ row by "
+        f"row): {', '.join(CLASSIFIERS)}; parameters go behind a colon, as in logistic:C=0.1.",
+        panel=None,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputOptions(ReferenceOptions):
+    """Both files; ``by`` is the column of groups, and ``keep`` are columns to pass through."""
+
+    target: str = _argument(
+        "TARGET", "Items whose mix is wanted: the same columns without the label. - is stdin."
+    )
+    by: str | None = None
+    keep: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodOptions:
+    """The method and its parameters; None where nothing was given."""
+
+    method: str | None = _option("NAME", DEFAULT_METHOD, f"One of {', '.join(METHODS)}.")
+    prior: list[str] | None = _option(  # noqa: RUF009
+        "A",
+        "1",
+        "Dirichlet prior of the mix: a number for all classes, CLASS=NUMBER for each (separated by "
+        "commas, or the option again), or mapls with bayesian-emq.",
+    )
+    temperature: float | None = _option(
+        "T", "1", "Above 1 the target counts less and intervals widen."
+    )
+    kernel: str | None = _option(
+        "NAME", "aitchison", "Coordinates of the kernel densities: aitchison, ilr or gaussian."
+    )
+    bandwidth: str | None = _option("H", "auto", "Standard deviation of the kernel.")
+    shrinkage: str | None = _option(
+        "S", "auto", "How far posteriors are moved to the centre first, from 0 to below 1."
+    )
+    calibration: str | None = _option(
+        "NAME",
+        "auto",
+        "Map of the posteriors for emq and bayesian-emq, learned from REFERENCE: ts, bcts, vs or "
+        "nbvs; auto is bcts, which also learns the mix that the classifier was trained for; none "
+        "takes posteriors as calibrated for the mix of REFERENCE.",
+    )
+    estimand: str | None = _option(
+        "NAME",
+        False,
+        "batch: the mix of these very items; population: of the source they come from. Bootstraps "
+        "default to population, all others to batch.",
+    )
+    draws: int | None = _option("N", "1000", "Draws from the posterior of the mix.")
+    reference_uncertainty: str | None = _option(
+        "NAME",
+        "bootstrap",
+        "Whether intervals allow for the references being few: bootstrap or none. none is much "
+        "faster for large targets, and right only if references are many.",
+    )
+    unknown: bool | None = _flag(
         "--unknown",
-        show_default=False,
-        rich_help_panel=_METHOD,
-        help="Allow for items of none of the classes, and estimate their share (kdey and "
+        "Allow for items of none of the classes, and estimate their share (kdey and "
         "bayesian-kdey).",
-    ),
-]
+        panel=METHOD,
+        default=None,
+    )
+    seed: int | None = _option(
+        "N", "0", "Seed of all random numbers: the same seed gives the same answer."
+    )
+
+
+MODEL_OPTIONS = frozenset(each.name for each in fields(MethodOptions)) - {"unknown"}
+
 Level = Annotated[
     float | None,
     typer.Option(
-        metavar="L", show_default="0.95", rich_help_panel=_METHOD, help="Level of the intervals."
-    ),
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        show_default="0",
-        rich_help_panel=_METHOD,
-        help="Seed of all random numbers: the same seed gives the same answer.",
-    ),
-]
-
-# --- output -----------------------------------------------------------------------------------
-
-OutputFormat = Annotated[
-    Format | None,
-    typer.Option(
-        "--format",
-        show_default="table, or what the extension of --out says",
-        rich_help_panel=_OUTPUT,
-        help="How the result is written.",
+        metavar="L", show_default="0.95", rich_help_panel=METHOD, help="Level of the intervals."
     ),
 ]
 Out = Annotated[
@@ -209,28 +203,31 @@ Out = Annotated[
     typer.Option(
         metavar="FILE",
         show_default="stdout",
-        rich_help_panel=_OUTPUT,
+        rich_help_panel=OUTPUT,
         help="Write the result to this file.",
     ),
 ]
-SafeCsv = Annotated[
-    bool,
-    typer.Option(
+Quiet = Annotated[bool, typer.Option("--quiet", rich_help_panel=OUTPUT, help=_QUIET)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """How results are written, and what goes to stderr beside them."""
+
+    output_format: Format | None = _option(  # noqa: RUF009
+        None,
+        "table, or what the extension of --out says",
+        "How the result is written.",
+        "--format",
+        panel=OUTPUT,
+    )
+    safe_csv: bool = _flag(
         "--safe-csv",
-        rich_help_panel=_OUTPUT,
-        help="In CSV and TSV, put ' before text that a spreadsheet would run as a formula (it "
-        "begins with =, +, -, @ or a control character).",
-    ),
-]
-Quiet = Annotated[
-    bool,
-    typer.Option("--quiet", rich_help_panel=_OUTPUT, help="No notes and no progress on stderr."),
-]
-Timings = Annotated[
-    bool,
-    typer.Option(
-        "--timings",
-        rich_help_panel=_OUTPUT,
-        help="Say how long each step took; in a terminal always.",
-    ),
-]
+        "In CSV and TSV, put ' before text that a spreadsheet would run as a formula (it begins "
+        "with =, +, -, @ or a control character).",
+        panel=OUTPUT,
+    )
+    quiet: bool = _flag("--quiet", _QUIET, panel=OUTPUT)
+    timings: bool = _flag(
+        "--timings", "Say how long each step took; in a terminal always.", panel=OUTPUT
+    )

@@ -3,31 +3,51 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from truemix._escaping import escaped_json, visible
+from truemix._escaping import visible
 from truemix._files import atomic_write, find_destination
-from truemix.cli._options import Format
+from truemix.cli._options import Format, OutputOptions
+from truemix.cli._progress import Progress
 from truemix.cli._streams import flush_stdout, tell, write_stdout
+from truemix.estimates.text import Table
 from truemix.exceptions import InputError
+from truemix.report.plain import as_json
 
 A_DIAGNOSTIC_FAILED = 3
-_MOST_FAILURES = 5
+_MAX_FAILURES = 5
 # What begins a formula, also behind characters that spreadsheets skip.
 FORMULA = r"^[=+\-@\t\r\n]"
 _FORMULA = re.compile(FORMULA)
 
 
-def check_outputs(outputs: dict[str, str | None], inputs: Iterable[str] = ()) -> None:
+@contextmanager
+def reporting(
+    output: OutputOptions, files: Mapping[str, str | None], inputs: Iterable[str]
+) -> Iterator[Progress]:
+    """Refuse files that cannot be written, then show progress, notes and what was written.
+
+    ``files`` are options and the file that each names, ``inputs`` are files that must not be lost.
+    """
+    check_outputs(files, inputs)
+    progress = Progress(quiet=output.quiet, timings=output.timings)
+    with progress.warnings_as_notes():
+        yield progress
+    for name in filter(None, files.values()):
+        progress.show(f"Wrote {name}")
+    progress.finish()
+
+
+def check_outputs(outputs: Mapping[str, str | None], inputs: Iterable[str]) -> None:
     """Refuse files that cannot be written, before the work begins.
 
     ``outputs`` are options and the file each names, ``inputs`` files that must not be lost. Pipes
@@ -62,12 +82,53 @@ def _check_folder(name: str, folder: Path) -> None:
         raise InputError(f"Cannot write {name}: the folder {folder} may not be written.")
 
 
-def chosen_format(given: Format | None, out: str | None) -> Format:
-    """Return the format that was asked for, or that the file's extension says."""
-    if given is not None or out is None:
-        return given or Format.table
-    extension = Path(out).suffix.lower().removeprefix(".")
-    return Format(extension) if extension in {"json", "csv"} else Format.table
+def show_result(
+    content: dict[str, Any],
+    records: Callable[[dict[str, Any]], list[dict[str, Any]]],
+    table: Callable[[dict[str, Any]], Table],
+    output: OutputOptions,
+    out: str | None,
+) -> None:
+    """Write a result in the format that was asked for, or that the file's extension says.
+
+    ``content`` is for JSON; ``records`` takes the rows of CSV from it, and ``table`` those for
+    people.
+    """
+    kind = output.output_format
+    if kind is None:
+        extension = Path(out or "").suffix.lower().removeprefix(".")
+        kind = Format(extension) if extension in {"json", "csv"} else Format.table
+    if kind is Format.json:
+        write(as_json(content, indent=2) + "\n", out)
+    elif kind is Format.csv:
+        write(as_csv(records(content), safe=output.safe_csv), out)
+    else:
+        show_table(table(content), out)
+
+
+def show_table(table: Table, out: str | None = None) -> None:
+    """Write a table: with lines and colours to a terminal, as plain text everywhere else."""
+    if out is not None or sys.stdout is None or not sys.stdout.isatty():
+        write(table.text() + "\n", out)
+        return
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    shown = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+    for place, name in enumerate(table.header):
+        align: Any = "left" if place < table.left else "right"
+        style = "bold" if name == "estimate" else None
+        shown.add_column(Text(name), justify=align, style=style, no_wrap=place >= table.left)
+    for row, following in pairwise([*table.rows, *table.rows[-1:]]):
+        # Where the first of several text columns changes, a new section begins.
+        shown.add_row(*map(Text, row), end_section=table.left > 1 and following[0] != row[0])
+    console = Console(highlight=False)
+    console.print(Text(visible(table.title), style="bold"))
+    console.print(shown)
+    for line in table.below:
+        console.print(Text(visible(line), style="dim"))
 
 
 def write(text: str, out: str | None) -> None:
@@ -82,20 +143,14 @@ def write(text: str, out: str | None) -> None:
         file.write(text.encode("utf-8", "replace"))
 
 
-def as_json(content: Any) -> str:
-    """Return content as JSON for people and programs."""
-    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-    return escaped_json(text) + "\n"
-
-
-def as_csv(header: Sequence[str], rows: Iterable[Sequence[Any]], *, safe: bool = False) -> str:
-    """Return rows as CSV, with all digits of numbers and nothing for None.
+def as_csv(records: Sequence[dict[str, Any]], *, safe: bool = False) -> str:
+    """Return records as CSV, with all digits of numbers and nothing for None.
 
     With ``safe``, no text is a formula to a spreadsheet.
 
     Examples
     --------
-    >>> print(as_csv(["class", "share"], [["a, b", 0.25], ["c", None]]), end="")
+    >>> print(as_csv([{"class": "a, b", "share": 0.25}, {"class": "c", "share": None}]), end="")
     class,share
     "a, b",0.25
     c,
@@ -103,20 +158,17 @@ def as_csv(header: Sequence[str], rows: Iterable[Sequence[Any]], *, safe: bool =
     lines = _Lines()
     # Up to Python 3.12 only what is in the end of a line is quoted, and both ends must be.
     writer = csv.writer(lines, lineterminator="\r\n")
-    for row in chain([header], rows):
+    for row in chain([list(records[0])], (list(each.values()) for each in records)):
         writer.writerow([no_formula(cell) for cell in row] if safe else row)
-    return "".join(lines.parts)
+    return "".join(lines)
 
 
-class _Lines:
+class _Lines(list[str]):
     """What is written, line by line, with the end of a line that all systems understand."""
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
 
     def write(self, line: str) -> None:
         """Take a line."""
-        self.parts.append(line.removesuffix("\r\n") + "\n")
+        self.append(line.removesuffix("\r\n") + "\n")
 
 
 def no_formula(cell: Any) -> Any:
@@ -133,9 +185,9 @@ def no_formula(cell: Any) -> Any:
 def end_with(failures: Iterable[str]) -> None:
     """Say which diagnostics failed, and let the exit code tell it too."""
     sentences = list(failures)
-    for sentence in sentences[:_MOST_FAILURES]:
+    for sentence in sentences[:_MAX_FAILURES]:
         tell(f"Warning: {sentence}")
-    if len(sentences) > _MOST_FAILURES:
-        tell(f"Warning: {len(sentences) - _MOST_FAILURES} more like these.")
+    if len(sentences) > _MAX_FAILURES:
+        tell(f"Warning: {len(sentences) - _MAX_FAILURES} more like these.")
     if sentences:
         raise typer.Exit(A_DIAGNOSTIC_FAILED)

@@ -16,14 +16,14 @@ Update = Callable[[str], None]
 
 
 class Progress:
-    """Tells the user what happens.
+    """Spinner, notes and timings on stderr.
 
     Parameters
     ----------
     quiet : bool
-        Say nothing.
+        Show nothing.
     timings : bool
-        Say how long each step took; in a terminal always.
+        Show how long each step took; in a terminal always.
     """
 
     def __init__(self, *, quiet: bool = False, timings: bool = False) -> None:
@@ -35,17 +35,17 @@ class Progress:
         self._console: Any = None
 
     def note(self, text: str) -> None:
-        """Say something once, at the end: beside an error it would only distract."""
+        """Keep a note for the end, once: beside an error it would only distract."""
         self._notes[text] = None
 
-    def say(self, text: str) -> None:
-        """Say what was done, such as which file was written."""
+    def show(self, text: str) -> None:
+        """Show what was done, such as which file was written."""
         if not self.quiet:
             self._print(text)
 
     @contextmanager
     def step(self, what: str, *, spinner: bool = True) -> Iterator[Update]:
-        """Show what is being done while the block runs, and give it a function to say more."""
+        """Time the block, with a spinner in a terminal; yield a function that adds to its text."""
         start = time.perf_counter()
         try:
             with self._status(what, spinner=spinner) as update:
@@ -67,15 +67,15 @@ class Progress:
             yield lambda more: status.update(Text(f"{what}: {more}"))
 
     def finish(self) -> None:
-        """Say what was noted, and how long the steps took."""
+        """Show all notes, and how long the steps took."""
         for text in self._notes:
-            self.say(f"Note: {text}")
+            self.show(f"Note: {text}")
         if self._timings and self._seconds:
             each = ", ".join(f"{what} {spent:.1f} s" for what, spent in self._seconds.items())
             self._print(f"Time: {each}")
 
     @contextmanager
-    def heeding_warnings(self) -> Iterator[None]:
+    def warnings_as_notes(self) -> Iterator[None]:
         """Turn the warnings of libraries into short notes."""
 
         def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:

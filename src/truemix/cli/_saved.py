@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from truemix._archive import is_archive
-from truemix.cli._methods import MethodOptions, method_name, option_of, prior_of
-from truemix.cli._source import Source
+from truemix.cli._methods import given_parameters, method_name, option_of, prior_of, seed_of
+from truemix.cli._options import MethodOptions
+from truemix.cli.tables.source import Source
 from truemix.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def load_saved(source: Source, options: MethodOptions, classifier: str | None) -
     quantifier = load(source.path)
     changes = _changes(quantifier, options, source.name, classifier)
     if options.seed is not None and "random_state" in quantifier.get_params():
-        changes["random_state"] = options.random_state
+        changes["random_state"] = seed_of(options)
     if not changes:
         return quantifier
     changed = type(quantifier)(**{**quantifier.get_params(deep=False), **changes})
@@ -59,7 +60,7 @@ def _changes(
                 f"{name} is a saved quantifier of the method {own}, but --method is "
                 f"{options.method}; leave the option out, or give labelled items as REFERENCE."
             )
-    given = options.given()
+    given = given_parameters(options)
     if options.prior:
         given["prior"] = options.prior
     if classifier is not None:

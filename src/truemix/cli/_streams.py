@@ -1,6 +1,6 @@
 """Stdout and stderr that may be closed, full, unbuffered or a terminal, and signals that end all.
 
-Results arrive whole or end in an error; what is said beside them never stops a command.
+Results arrive whole or end in an error; messages beside them never stop a command.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import Any, NoReturn, TextIO
+from contextlib import ExitStack, contextmanager, suppress
+from typing import NoReturn, TextIO
 
 from truemix._escaping import visible
 from truemix.exceptions import InputError
@@ -23,11 +23,11 @@ _BY_SIGNAL = 128
 
 
 def tell(text: str) -> None:
-    """Say something on stderr, on one line; if nobody can hear it, the work goes on."""
+    """Write one line to stderr; if that is impossible, the work goes on."""
     try:
         print(visible(text), file=sys.stderr, flush=True)  # noqa: T201
     except (OSError, ValueError):
-        _give_up(sys.stderr)
+        _discard(sys.stderr)
 
 
 def write_stdout(data: bytes) -> None:
@@ -59,8 +59,8 @@ def flush_stdout() -> None:
 
 
 def leave_stdout() -> None:
-    """Write nothing more to stdout, because nobody reads it."""
-    _give_up(sys.stdout)
+    """Discard what is left for stdout: it is a pipe that nobody reads."""
+    _discard(sys.stdout)
 
 
 @contextmanager
@@ -70,12 +70,12 @@ def _writing_stdout() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        _give_up(sys.stdout)
+        _discard(sys.stdout)
         raise InputError(f"Cannot write to stdout ({error.strerror or error}).") from None
 
 
-def _give_up(stream: TextIO) -> None:
-    """Let what is left of a stream go nowhere: Python writes it at exit, and would fail again."""
+def _discard(stream: TextIO) -> None:
+    """Redirect a stream to the null device: Python flushes it at exit, and would fail again."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
@@ -84,7 +84,7 @@ def _give_up(stream: TextIO) -> None:
         stream.flush()
 
 
-def _wait_for(stream: TextIO | io.RawIOBase) -> None:
+def _wait_for(stream: TextIO) -> None:
     """Wait until a pipe takes more that does not wait by itself."""
     select.select([], [stream], [])
 
@@ -97,9 +97,12 @@ def standard_streams() -> Iterator[None]:
     """Make stdout and stderr fit to be written to while the block runs."""
     _open_closed()
     before = sys.stdout, sys.stderr
-    with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123
-        sys.stdout = _whole(sys.stdout)
-        sys.stderr = nowhere if sys.stderr is None else _whole(sys.stderr)
+    with ExitStack() as stack:
+        sys.stdout = stack.enter_context(_buffered(sys.stdout))
+        if sys.stderr is None:
+            sys.stderr = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123
+        else:
+            sys.stderr = stack.enter_context(_buffered(sys.stderr))
         try:
             yield
         finally:
@@ -116,57 +119,22 @@ def _open_closed() -> None:
     os.close(handle)
 
 
-def _whole(stream: TextIO) -> TextIO:
-    """Return a stream that writes everything; Python's own does not if it is unbuffered."""
+@contextmanager
+def _buffered(stream: TextIO) -> Iterator[TextIO]:
+    """Give an unbuffered stream a buffer: one system call may write less than it is given."""
     raw = getattr(stream, "buffer", None)
     if not isinstance(raw, io.RawIOBase):
-        return stream
-    whole: Any = _WholeWrites(raw)
-    return io.TextIOWrapper(whole, stream.encoding, stream.errors, write_through=True)
-
-
-class _WholeWrites(io.RawIOBase):
-    """A raw file that goes on writing until all is written; one system call may take less.
-
-    As with a buffered file, what could not be written is an error again when it is flushed.
-    """
-
-    def __init__(self, raw: io.RawIOBase) -> None:
-        self._raw = raw
-        self._failed: OSError | None = None
-
-    def writable(self) -> bool:
-        """Tell that it is for writing."""
-        return True
-
-    def isatty(self) -> bool:
-        """Tell whether it is a terminal."""
-        return self._raw.isatty()
-
-    def fileno(self) -> int:
-        """Return the number of the open file."""
-        return self._raw.fileno()
-
-    def write(self, data: Any) -> int:
-        """Write all of the data."""
-        left = memoryview(data)
-        while left:
-            try:
-                taken = self._raw.write(left)
-            except OSError as error:
-                self._failed = error
-                raise
-            if taken is None:
-                _wait_for(self._raw)
-            else:
-                left = left[taken:]
-        return len(data)
-
-    def flush(self) -> None:
-        """Say once more if something could not be written."""
-        error, self._failed = self._failed, None
-        if error is not None:
-            raise error
+        yield stream
+        return
+    buffer = io.BufferedWriter(raw)
+    text = io.TextIOWrapper(buffer, stream.encoding, stream.errors, write_through=True)
+    try:
+        yield text
+    finally:
+        # Otherwise the file would be closed with its buffer.
+        with suppress(OSError, ValueError):
+            text.detach()
+            buffer.detach()
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,53 +10,17 @@ from typing import TYPE_CHECKING, Any
 from truemix._typing import FloatArray
 from truemix.cli._classifiers import classifier_choice, few_threads, pipeline
 from truemix.cli._features import Features
-from truemix.cli._formats import Table, free_read_memory, open_table
-from truemix.cli._methods import MethodOptions, prior_of, quantifier_of
-from truemix.cli._progress import Progress, Update
-from truemix.cli._reading import (
-    Beside,
-    Reference,
-    Target,
-    read_features,
-    read_posteriors,
-    read_reference,
-    read_target_features,
-)
+from truemix.cli._methods import prior_of, quantifier_of, seed_of
+from truemix.cli._options import InputOptions, MethodOptions
+from truemix.cli._progress import Progress
+from truemix.cli._reading import Reference, Target, read_reference, read_target
 from truemix.cli._saved import is_saved, load_saved, n_references
-from truemix.cli._source import STDIN, Source, open_source
+from truemix.cli.tables import open_table
+from truemix.cli.tables.source import STDIN, open_source
 from truemix.exceptions import InputError
 
 if TYPE_CHECKING:
     from truemix.quantifiers import Quantifier
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """What the user said about the data.
-
-    Attributes
-    ----------
-    reference, target : str
-        Arguments: names of files, or - for stdin.
-    label, by : str or None
-        Columns of labels and of groups.
-    classifier : str or None
-        The classifier to train on features.
-    keep : sequence of str
-        Columns of the target to pass through.
-    """
-
-    reference: str
-    target: str
-    label: str | None = None
-    by: str | None = None
-    classifier: str | None = None
-    keep: Sequence[str] = ()
-
-    @property
-    def beside(self) -> Beside:
-        """Columns of the target that go along."""
-        return Beside(self.by, self.keep)
 
 
 @dataclass(frozen=True)
@@ -99,7 +63,7 @@ class Prepared:
         return scored
 
 
-def prepare(inputs: Inputs, options: MethodOptions, say: Progress) -> Prepared:
+def prepare(inputs: InputOptions, options: MethodOptions, progress: Progress) -> Prepared:
     """Read both files and fit; files are looked at before anything takes long."""
     if inputs.reference == inputs.target == STDIN:
         raise InputError("REFERENCE and TARGET are both -, but stdin can be only one of them.")
@@ -109,39 +73,31 @@ def prepare(inputs: Inputs, options: MethodOptions, say: Progress) -> Prepared:
         target_source = open_source(inputs.target, stack)
         quantifier = None if is_saved(source) else quantifier_of(options)
         table = open_table(target_source)
-        inputs.beside.check(table)
+        if inputs.by is not None:
+            table.need(inputs.by, "as --by says")
+        table.need_all(inputs.keep, "as --keep says")
         if quantifier is None:
-            return _prepare_saved(source, table, inputs, options, say)
+            if inputs.label is not None:
+                progress.note(f"--label is not needed: {source.name} is a saved quantifier.")
+            with progress.step("read quantifier"):
+                quantifier = load_saved(source, options, inputs.classifier)
+            names = [str(label) for label in quantifier.classes_.tolist()]
+            target = read_target(table, names, None, inputs, progress)
+            return Prepared(quantifier, target, source.name, n_references(quantifier))
         choice = None if inputs.classifier is None else classifier_choice(inputs.classifier)
-        with say.step("read reference"):
-            reference = read_labelled(open_table(source), inputs, say, features=choice is not None)
-        inputs.beside.check_apart(reference.labels.names)
-        with say.step("read target") as update:
-            target = _read_target(table, reference, inputs, say, update)
-        free_read_memory()
-    training = None
+        with progress.step("read reference"):
+            reference = read_reference(
+                open_table(source), inputs.label, inputs.by, progress, features=choice is not None
+            )
+        target = read_target(table, reference.labels.names, reference.features, inputs, progress)
+    model = None
     if choice is not None and reference.features is not None:
-        model = pipeline(choice, reference.features, options.random_state)
+        model = pipeline(choice, reference.features, seed_of(options))
         give_classifier(quantifier, model)
-        training = model, reference
-    with say.step("fit"):
+    with progress.step("fit"):
         fit(quantifier, options, reference)
-    return Prepared(quantifier, target, reference.name, reference.n_items, training)
-
-
-def read_labelled(table: Table, inputs: Inputs, say: Progress, *, features: bool) -> Reference:
-    """Return the labelled items, with posteriors or with features."""
-    if features:
-        return read_features(table, inputs.label, inputs.by, say)
-    return read_reference(table, inputs.label, inputs.by, say)
-
-
-def _read_target(
-    table: Table, reference: Reference, inputs: Inputs, say: Progress, update: Update
-) -> Target:
-    if reference.features is None:
-        return read_posteriors(table, reference.labels.names, inputs.beside, say, update)
-    return read_target_features(table, reference.features, inputs.beside, say, update)
+    fitted_on = None if model is None else (model, reference)
+    return Prepared(quantifier, target, reference.name, reference.n_items, fitted_on)
 
 
 def give_classifier(quantifier: Quantifier, model: Any) -> None:
@@ -174,22 +130,3 @@ def training(reference: Reference) -> Iterator[None]:
         # What scikit-learn says first; the rest is for programmers.
         reason = str(error).strip().splitlines()[0].rstrip(".")
         raise InputError(f"The classifier cannot be trained: {reason}.") from None
-
-
-def _prepare_saved(
-    source: Source,
-    table: Table,
-    inputs: Inputs,
-    options: MethodOptions,
-    say: Progress,
-) -> Prepared:
-    if inputs.label is not None:
-        say.note(f"--label is not needed: {source.name} is a saved quantifier.")
-    with say.step("read quantifier"):
-        quantifier = load_saved(source, options, inputs.classifier)
-    names = [str(label) for label in quantifier.classes_.tolist()]
-    inputs.beside.check_apart(names)
-    with say.step("read target") as update:
-        target = read_posteriors(table, names, inputs.beside, say, update)
-    free_read_memory()
-    return Prepared(quantifier, target, source.name, n_references(quantifier))

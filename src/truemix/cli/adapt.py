@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from truemix.cli import _options as options
-from truemix.cli._options import Format
 
 if TYPE_CHECKING:
     from truemix.estimates import Estimate
 
 
+@options.with_options
 def adapt(
-    context: typer.Context,
-    reference: options.ReferenceArgument,
-    target: options.TargetArgument,
-    label: options.Label = None,
+    inputs: options.InputOptions,
+    method: Annotated[options.MethodOptions, options.MODEL_OPTIONS],
+    output: options.OutputOptions,
     keep: Annotated[
         list[str] | None,
         typer.Option(
@@ -26,26 +26,13 @@ def adapt(
             help="Column of TARGET to pass through to --out; again for another one.",
         ),
     ] = None,
-    classifier: options.Classifier = None,
-    method: options.Method = None,
-    prior: options.Prior = None,
-    temperature: options.Temperature = None,
-    kernel: options.Kernel = None,
-    bandwidth: options.Bandwidth = None,
-    shrinkage: options.Shrinkage = None,
-    calibration: options.Calibration = None,
-    estimand: options.Estimand = None,
-    draws: options.Draws = None,
-    reference_uncertainty: options.ReferenceUncertainty = None,
     level: options.Level = None,
-    seed: options.Seed = None,
-    output_format: options.OutputFormat = None,
     out: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
             show_default=False,
-            rich_help_panel="Output",
+            rich_help_panel=options.OUTPUT,
             help="Write the corrected posteriors, one column per class, as .csv, .tsv, .parquet, "
             ".arrow, .feather or .npz.",
         ),
@@ -55,48 +42,39 @@ def adapt(
         typer.Option(
             metavar="FILE",
             show_default="stdout",
-            rich_help_panel="Output",
+            rich_help_panel=options.OUTPUT,
             help="Write the class weights to this file.",
         ),
     ] = None,
-    safe_csv: options.SafeCsv = False,
-    quiet: options.Quiet = False,
-    timings: options.Timings = False,
 ) -> None:
     """Correct the posteriors of TARGET for its own mix, and show class weights.
 
     The weight of a class is its estimated share over its share in REFERENCE.
     """
     from truemix.cli._features import training_columns
-    from truemix.cli._methods import MethodOptions, level_of
-    from truemix.cli._output import check_outputs, chosen_format, end_with
-    from truemix.cli._progress import Progress
-    from truemix.cli._work import Inputs, prepare
+    from truemix.cli._methods import level_of
+    from truemix.cli._output import end_with, reporting, show_result
+    from truemix.cli._tables import weight_table
+    from truemix.cli._work import prepare
     from truemix.cli._writing import check_kept, check_kind, write_posteriors
 
-    inputs = Inputs(reference, target, label, None, classifier, tuple(keep or ()))
-    said = MethodOptions.from_parameters(context.params)
-    check_outputs({"--out": out, "--weights": weights}, [reference, target])
-    check_kind(out, keep)
-    say = Progress(quiet=quiet, timings=timings)
-    with say.heeding_warnings():
-        level_used = level_of(level, method)
-        prepared = prepare(inputs, said, say)
-        if out is not None and prepared.target.kept is not None:
-            check_kept(prepared.target.kept, out)
-        with say.step("quantify"), prepared.scoring():
+    files = {"--out": out, "--weights": weights}
+    with reporting(output, files, [inputs.reference, inputs.target]) as progress:
+        check_kind(out, keep)
+        level_used = level_of(level, method.method)
+        prepared = prepare(replace(inputs, keep=tuple(keep or ())), method, progress)
+        kept = prepared.target.kept
+        if out is not None and kept is not None:
+            check_kept(kept, out)
+        with progress.step("quantify"), prepared.scoring():
             found = prepared.quantifier.quantify(prepared.target.X)
         if out is not None:
-            with say.step("adapt"):
+            with progress.step("adapt"):
                 adapted = found.adapt(prepared.posteriors())
-            with say.step("write"):
-                kept = prepared.target.kept
-                write_posteriors(adapted, found.classes, kept, out, safe_csv=safe_csv)
+            with progress.step("write"):
+                write_posteriors(adapted, found.classes, kept, out, safe_csv=output.safe_csv)
         content = {**_content(found, level_used), **training_columns(prepared.features)}
-        _show(content, chosen_format(output_format, weights), weights, safe=safe_csv)
-    for name in filter(None, (out, weights)):
-        say.say(f"Wrote {name}")
-    say.finish()
+        show_result(content, lambda found: found["classes"], weight_table, output, weights)
     end_with(found.warnings(level_used))
 
 
@@ -131,17 +109,3 @@ def _content(estimate: Estimate, level: float) -> dict[str, Any]:
             )
         },
     }
-
-
-def _show(content: dict[str, Any], kind: Format, out: str | None, *, safe: bool) -> None:
-    from truemix.cli._output import as_csv, as_json, write
-    from truemix.cli._tables import weight_cells
-
-    classes = content["classes"]
-    if kind is Format.json:
-        write(as_json(content), out)
-    elif kind is Format.csv:
-        rows = [list(each.values()) for each in classes]
-        write(as_csv(list(classes[0]), rows, safe=safe), out)
-    else:
-        weight_cells(content).show(out)

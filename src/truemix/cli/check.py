@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from truemix.cli import _options as options
-from truemix.cli._options import Format
 
 if TYPE_CHECKING:
     from truemix.checks import ShiftCheck
@@ -17,9 +17,7 @@ _COLUMNS = (
     "passed", "p_value", "adjusted_p_value", "n_items", "n_unusual", "unknown_share", "shift",
     "detectable", "explanation",
 )  # fmt: skip
-_ITEM_COLUMNS = ("row", "p_value", "resembles", "unusual")
-# Explanations of groups below the table; the JSON output has all.
-_MOST_EXPLAINED = 5
+_DENSITY_OPTIONS = frozenset({"kernel", "bandwidth", "shrinkage", "seed"})
 
 
 def _refuse_level(value: str | None) -> None:
@@ -31,10 +29,11 @@ def _refuse_level(value: str | None) -> None:
         )
 
 
+@options.with_options
 def check(
-    reference: options.ReferenceArgument,
-    target: options.TargetArgument,
-    label: options.Label = None,
+    inputs: options.InputOptions,
+    method: Annotated[options.MethodOptions, _DENSITY_OPTIONS],
+    output: options.OutputOptions,
     by: Annotated[
         str | None,
         typer.Option(
@@ -44,15 +43,11 @@ def check(
             "correction for their number.",
         ),
     ] = None,
-    classifier: options.Classifier = None,
-    kernel: options.Kernel = None,
-    bandwidth: options.Bandwidth = None,
-    shrinkage: options.Shrinkage = None,
     significance: Annotated[
         float,
         typer.Option(
             metavar="P",
-            rich_help_panel="Method",
+            rich_help_panel=options.METHOD,
             help="How often the check may fail although nothing is wrong.",
         ),
     ] = 0.05,
@@ -60,21 +55,16 @@ def check(
         str | None,
         typer.Option("--level", hidden=True, callback=_refuse_level, help="See --significance."),
     ] = None,
-    seed: options.Seed = None,
-    output_format: options.OutputFormat = None,
     out: options.Out = None,
     items: Annotated[
         str | None,
         typer.Option(
             metavar="FILE.csv",
             show_default=False,
-            rich_help_panel="Output",
+            rich_help_panel=options.OUTPUT,
             help="Write all items of TARGET, the most unusual first.",
         ),
     ] = None,
-    safe_csv: options.SafeCsv = False,
-    quiet: options.Quiet = False,
-    timings: options.Timings = False,
 ) -> None:
     """Check whether TARGET looks like a mix of the classes in REFERENCE at all.
 
@@ -82,28 +72,24 @@ def check(
     inputs or another model break that; the exit code is then 3. REFERENCE may also be a quantifier
     saved by `truemix tune`.
     """
-    from truemix.cli._methods import MethodOptions
-    from truemix.cli._output import A_DIAGNOSTIC_FAILED, as_csv, check_outputs, chosen_format, write
-    from truemix.cli._progress import Progress
-    from truemix.cli._work import Inputs, prepare
+    from truemix.cli._methods import seed_of
+    from truemix.cli._output import A_DIAGNOSTIC_FAILED, as_csv, reporting, show_result, write
+    from truemix.cli._tables import check_table, group_check_table
+    from truemix.cli._work import prepare
     from truemix.validation import check_number
 
-    said = MethodOptions(kernel=kernel, bandwidth=bandwidth, shrinkage=shrinkage, seed=seed)
-    check_outputs({"--out": out, "--items": items}, [reference, target])
-    say = Progress(quiet=quiet, timings=timings)
-    with say.heeding_warnings():
+    files = {"--out": out, "--items": items}
+    with reporting(output, files, [inputs.reference, inputs.target]) as progress:
         check_number(significance, "significance")
-        prepared = prepare(Inputs(reference, target, label, by, classifier), said, say)
-        with say.step("check"), prepared.scoring():
-            checks = _checks(prepared, significance, said.random_state)
+        prepared = prepare(replace(inputs, by=by), method, progress)
+        with progress.step("check"), prepared.scoring():
+            checks = _checks(prepared, significance, seed_of(method))
         content = _content(prepared, checks, by, significance)
         if items is not None:
-            with say.step("write items"):
-                write(as_csv(*_items(prepared, checks), safe=safe_csv), items)
-        _show(content, chosen_format(output_format, out), out, safe=safe_csv)
-    for name in filter(None, (out, items)):
-        say.say(f"Wrote {name}")
-    say.finish()
+            with progress.step("write items"):
+                write(as_csv(_items(prepared, checks), safe=output.safe_csv), items)
+        table = check_table if by is None else group_check_table
+        show_result(content, _records, table, output, out)
     if not content["passed"]:
         raise typer.Exit(A_DIAGNOSTIC_FAILED)
 
@@ -147,37 +133,28 @@ def _content(
     }
 
 
-def _items(prepared: Prepared, checks: dict[Any, ShiftCheck]) -> tuple[list[str], list[list[Any]]]:
-    """Return a header and a row per item; rows of the file are counted from 1."""
+def _items(prepared: Prepared, checks: dict[Any, ShiftCheck]) -> list[dict[str, Any]]:
+    """Return a record per item, the most unusual first; rows of the file are counted from 1."""
     import numpy as np
 
     groups = prepared.target.groups
-    rows: list[list[Any]] = []
+    records = []
     for code, (name, each) in enumerate(checks.items()):
         places = None if groups is None else np.flatnonzero(np.asarray(groups.codes) == code)
         for item, p_value, resembles, unusual in each.items().itertuples(index=False):
-            row = item if places is None else places[item]
-            rows.append(
-                ([] if groups is None else [name])
-                + [int(row) + 1, float(p_value), resembles, bool(unusual)]
+            records.append(
+                {
+                    **({} if groups is None else {"group": name}),
+                    "row": int(item if places is None else places[item]) + 1,
+                    "p_value": float(p_value),
+                    "resembles": resembles,
+                    "unusual": bool(unusual),
+                }
             )
-    rows.sort(key=lambda row: row[-3])
-    return ([] if groups is None else ["group"]) + list(_ITEM_COLUMNS), rows
+    return sorted(records, key=lambda record: record["p_value"])
 
 
-def _show(content: dict[str, Any], kind: Format, out: str | None, *, safe: bool) -> None:
-    from truemix.cli._output import as_csv, as_json, write
-    from truemix.cli._tables import check_cells, group_check_cells
-
-    groups = content["groups"]
-    if kind is Format.json:
-        write(as_json(content), out)
-    elif kind is Format.csv:
-        first = [] if content["by"] is None else ["group"]
-        header = first + list(_COLUMNS)
-        rows = [[group[name] for name in header] for group in groups]
-        write(as_csv(header, rows, safe=safe), out)
-    elif content["by"] is None:
-        check_cells(content).show(out)
-    else:
-        group_check_cells(content, _MOST_EXPLAINED).show(out)
+def _records(content: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return one record for each group."""
+    columns = [*([] if content["by"] is None else ["group"]), *_COLUMNS]
+    return [{name: group[name] for name in columns} for group in content["groups"]]

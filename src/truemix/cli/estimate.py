@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from truemix.cli import _options as options
-from truemix.cli._options import Format
 from truemix.exceptions import InputError
 
 if TYPE_CHECKING:
-    from truemix.cli._methods import MethodOptions
-    from truemix.cli._work import Inputs, Prepared
+    from truemix.cli._work import Prepared
     from truemix.estimates import Estimate, EstimateSet
 
 _COLUMNS = ("class", "share", "lower", "upper", "counted", "reference", "prob_increase", "n_items")
 
 
+@options.with_options
 def estimate(
-    context: typer.Context,
-    reference: options.ReferenceArgument,
-    target: options.TargetArgument,
-    label: options.Label = None,
+    inputs: options.InputOptions,
+    method: options.MethodOptions,
+    output: options.OutputOptions,
     by: Annotated[
         str | None,
         typer.Option(
@@ -35,18 +34,6 @@ def estimate(
             "since the group before.",
         ),
     ] = None,
-    classifier: options.Classifier = None,
-    method: options.Method = None,
-    prior: options.Prior = None,
-    temperature: options.Temperature = None,
-    kernel: options.Kernel = None,
-    bandwidth: options.Bandwidth = None,
-    shrinkage: options.Shrinkage = None,
-    calibration: options.Calibration = None,
-    estimand: options.Estimand = None,
-    draws: options.Draws = None,
-    reference_uncertainty: options.ReferenceUncertainty = None,
-    unknown: options.Unknown = None,
     check: Annotated[
         bool | None,
         typer.Option(
@@ -57,42 +44,36 @@ def estimate(
         ),
     ] = None,
     level: options.Level = None,
-    seed: options.Seed = None,
-    output_format: options.OutputFormat = None,
     out: options.Out = None,
     report: Annotated[
         str | None,
         typer.Option(
             metavar="FILE.html",
             show_default=False,
-            rich_help_panel="Output",
+            rich_help_panel=options.OUTPUT,
             help="Write a page with words and pictures, to read and to send.",
         ),
     ] = None,
-    safe_csv: options.SafeCsv = False,
-    quiet: options.Quiet = False,
-    timings: options.Timings = False,
 ) -> None:
     """Estimate the mix of classes in TARGET, learning from REFERENCE.
 
     REFERENCE may also be a quantifier saved by `truemix tune`; then --label is not needed.
     """
-    from truemix.cli._methods import MethodOptions, level_of
-    from truemix.cli._output import check_outputs, chosen_format, end_with
-    from truemix.cli._progress import Progress
-    from truemix.cli._work import Inputs, prepare
+    from truemix.cli._methods import level_of
+    from truemix.cli._output import end_with, reporting, show_result, write
+    from truemix.cli._tables import summary_table
+    from truemix.cli._work import prepare
+    from truemix.report.page import render_page
     from truemix.report.summary import summarize
 
-    inputs = Inputs(reference, target, label, by, classifier)
-    said = MethodOptions.from_parameters(context.params)
-    check_outputs({"--out": out, "--report": report}, [reference, target])
-    say = Progress(quiet=quiet, timings=timings)
-    with say.heeding_warnings():
-        level_used = level_of(level, method)
-        prepared = prepare(inputs, said, say)
+    inputs = replace(inputs, by=by)
+    files = {"--out": out, "--report": report}
+    with reporting(output, files, [inputs.reference, inputs.target]) as progress:
+        level_used = level_of(level, method.method)
+        prepared = prepare(inputs, method, progress)
         why_not = _why_not_checked(prepared, check)
-        with say.step("quantify"), prepared.scoring():
-            estimates = quantify(prepared, classifier, check=why_not is None)
+        with progress.step("quantify"), prepared.scoring():
+            estimates = quantify(prepared, inputs.classifier, check=why_not is None)
         summary = summarize(
             estimates,
             level=level_used,
@@ -100,16 +81,13 @@ def estimate(
             n_reference=prepared.n_reference,
             target=prepared.target.name,
             by=by,
-            command=command_of(inputs, said, level, check=check),
+            command=command_of(inputs, method, level, check=check),
             why_not_checked=why_not,
         )
         if report is not None:
-            with say.step("write report"):
-                _write_report(summary, report)
-        _show(summary, chosen_format(output_format, out), out, safe=safe_csv)
-    for name in filter(None, (out, report)):
-        say.say(f"Wrote {name}")
-    say.finish()
+            with progress.step("write report"):
+                write(render_page(summary), report)
+        show_result(summary, _records, summary_table, output, out)
     end_with(
         f"{by} {group['group']}: {sentence}" if by else sentence
         for group in summary["groups"]
@@ -137,12 +115,8 @@ def _why_not_checked(prepared: Prepared, wanted: bool | None) -> str | None:
     return reason
 
 
-def quantify(
-    prepared: Prepared, classifier: str | None, *, check: bool = False
-) -> Estimate | EstimateSet:
+def quantify(prepared: Prepared, classifier: str | None, *, check: bool) -> Estimate | EstimateSet:
     """Return one estimate, or one for each group in the order of the groups."""
-    from dataclasses import replace
-
     from truemix.cli._features import training_columns
     from truemix.estimates import EstimateSet
 
@@ -166,21 +140,27 @@ def quantify(
 
 
 def command_of(
-    inputs: Inputs, said: MethodOptions, level: float | None, *, check: bool | None = None
+    inputs: options.InputOptions,
+    method: options.MethodOptions,
+    level: float | None,
+    *,
+    check: bool | None,
 ) -> str:
     """Return the command that repeats the estimate, without what only says where it goes."""
-    words = ["truemix", "estimate", _shown_path(inputs.reference), _shown_path(inputs.target)]
-    pairs: list[tuple[str, Any]] = [
-        ("--label", inputs.label),
-        ("--by", inputs.by),
-        ("--classifier", inputs.classifier),
-        ("--level", level),
-    ]
-    for option, value in pairs:
+    from truemix.cli._methods import arguments_of
+
+    arguments = ["truemix", "estimate", _shown_path(inputs.reference), _shown_path(inputs.target)]
+    pairs: dict[str, Any] = {
+        "--label": inputs.label,
+        "--by": inputs.by,
+        "--classifier": inputs.classifier,
+        "--level": level,
+    }
+    for option, value in pairs.items():
         if value is not None:
-            words += [option, f"{value}"]
-    asked = {True: ["--check"], False: ["--no-check"], None: []}
-    return shlex.join(words + said.arguments() + asked[check])
+            arguments += [option, f"{value}"]
+    checked = {True: ["--check"], False: ["--no-check"], None: []}
+    return shlex.join(arguments + arguments_of(method) + checked[check])
 
 
 def _shown_path(argument: str) -> str:
@@ -189,49 +169,32 @@ def _shown_path(argument: str) -> str:
     return path.name if path.is_absolute() else argument
 
 
-def _write_report(summary: dict[str, Any], report: str) -> None:
-    from truemix.cli._output import write
-    from truemix.report.page import render_page
-
-    write(render_page(summary), report)
-
-
-def _show(summary: dict[str, Any], kind: Format, out: str | None, *, safe: bool) -> None:
-    from truemix.cli._output import as_csv, as_json, write
-    from truemix.cli._tables import summary_cells
-
-    if kind is Format.json:
-        write(as_json(summary), out)
-    elif kind is Format.csv:
-        write(as_csv(*_flat(summary), safe=safe), out)
-    else:
-        summary_cells(summary).show(out)
-
-
-def _flat(summary: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
-    """Return the numbers of a summary as a header and rows."""
+def _records(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the numbers of a summary, one record for each class of each group."""
     from truemix.cli._tables import classes_by_group
 
-    grouped = summary["by"] is not None
     columns = [name for name in _COLUMNS if summary["ordered"] or name != "prob_increase"]
+    if summary["by"] is not None:
+        columns.insert(0, "group")
     # What was asked for in addition goes behind, the same for all classes of a group.
     if summary["groups"][0]["unknown"] is not None:
         columns += ["unknown", "unknown_lower", "unknown_upper"]
     columns += ["check", "check_p_value"]
-    rows = []
+    records = []
     for group, each in classes_by_group(summary):
-        cells = {**each, "n_items": group["n_items"], **_beside(group)}
-        first = [group["group"]] if grouped else []
-        rows.append(first + [cells[name] for name in columns])
-    return (["group"] if grouped else []) + columns, rows
+        cells = {**each, **_group_cells(group)}
+        records.append({name: cells[name] for name in columns})
+    return records
 
 
-def _beside(group: dict[str, Any]) -> dict[str, Any]:
+def _group_cells(group: dict[str, Any]) -> dict[str, Any]:
     """Return what belongs to a group rather than to a class."""
     unknown = group["unknown"] or {}
     shift = group["checks"]["label_shift"]
     adjusted = shift.get("adjusted_p_value")
     return {
+        "group": group["group"],
+        "n_items": group["n_items"],
         "unknown": unknown.get("share"),
         "unknown_lower": unknown.get("lower"),
         "unknown_upper": unknown.get("upper"),

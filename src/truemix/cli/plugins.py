@@ -122,6 +122,7 @@ def show_table(
     left : int, default 1
         How many columns are text; the others are numbers, and aligned at the right.
     """
-    from truemix.cli._tables import Cells
+    from truemix.cli._output import show_table
+    from truemix.estimates.text import Table
 
-    Cells(title, list(header), [list(row) for row in rows], list(below), left).show()
+    show_table(Table(title, header, rows, list(below), left))

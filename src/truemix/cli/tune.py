@@ -9,21 +9,21 @@ import typer
 
 from truemix.cli import INTERRUPTED
 from truemix.cli import _options as options
-from truemix.cli._options import Format
+from truemix.exceptions import InputError
 
 if TYPE_CHECKING:
-    from truemix.cli._grids import Choice
     from truemix.cli._progress import Progress
-    from truemix.cli._search import Found
+    from truemix.cli._tuning import Choice, Found
+    from truemix.estimates.text import Table
 
-_ROWS_SHOWN = 15
+_MAX_ROWS = 15
 
 
+@options.with_options
 def tune(
-    context: typer.Context,
-    reference: options.ReferenceArgument,
-    label: options.Label = None,
-    classifier: options.Classifier = None,
+    inputs: options.ReferenceOptions,
+    method: Annotated[options.MethodOptions, options.MODEL_OPTIONS],
+    output: options.OutputOptions,
     grid: Annotated[
         list[str] | None,
         typer.Option(
@@ -41,31 +41,16 @@ def tune(
             "kl_divergence or weight_ratio_error.",
         ),
     ] = "absolute_error",
-    method: options.Method = None,
-    prior: options.Prior = None,
-    temperature: options.Temperature = None,
-    kernel: options.Kernel = None,
-    bandwidth: options.Bandwidth = None,
-    shrinkage: options.Shrinkage = None,
-    calibration: options.Calibration = None,
-    estimand: options.Estimand = None,
-    draws: options.Draws = None,
-    reference_uncertainty: options.ReferenceUncertainty = None,
-    seed: options.Seed = None,
-    output_format: options.OutputFormat = None,
     out: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
             show_default=False,
-            rich_help_panel="Output",
+            rich_help_panel=options.OUTPUT,
             help="Save the chosen quantifier, fitted on all of REFERENCE; `truemix estimate` takes "
             "it in place of REFERENCE.",
         ),
     ] = None,
-    safe_csv: options.SafeCsv = False,
-    quiet: options.Quiet = False,
-    timings: options.Timings = False,
 ) -> None:
     """Choose settings of a method by the error on bags of held-out items.
 
@@ -73,87 +58,60 @@ def tune(
     Bayesian methods are judged by the point estimate of the same model.
     """
     from truemix.cli._classifiers import classifier_choice
-    from truemix.cli._grids import Choice
-    from truemix.cli._methods import MethodOptions
-    from truemix.cli._output import check_outputs
-    from truemix.cli._progress import Progress
-    from truemix.cli._search import search
+    from truemix.cli._output import check_outputs, reporting, show_result
+    from truemix.cli._tuning import Choice, search
 
-    said = MethodOptions.from_parameters(context.params)
-    check_outputs({"--out": out}, [reference])
-    _check_can_save(out, classifier)
-    choice = Choice(said, None if classifier is None else classifier_choice(classifier))
-    say = Progress(quiet=quiet, timings=timings)
-    with say.heeding_warnings():
-        found = search(reference, label, choice, grid or [], metric, say)
-        _show(found, output_format or Format.table, safe=safe_csv)
-        if found.complete:
-            _use(found, choice, reference, label, out, say)
-    say.finish()
-    if not found.complete:
-        raise typer.Exit(INTERRUPTED)
-
-
-def _check_can_save(out: str | None, classifier: str | None) -> None:
-    from truemix.exceptions import InputError
-
-    if out is not None and classifier is not None:
+    check_outputs({"--out": out}, [inputs.reference])
+    if out is not None and inputs.classifier is not None:
         raise InputError(
             "With --classifier there is nothing for --out to save: loading a classifier would mean "
             "running code from a file. Leave --out out, and the command that uses the chosen "
             "settings will be shown."
         )
+    classifier = None if inputs.classifier is None else classifier_choice(inputs.classifier)
+    choice = Choice(method, classifier)
+    with reporting(output, {}, []) as progress:
+        found = search(inputs, choice, grid or [], metric, progress)
+        show_result(found.content, lambda content: content["settings"], _table, output, None)
+        if found.complete:
+            _use(found, choice, inputs, out, progress)
+    if not found.complete:
+        raise typer.Exit(INTERRUPTED)
 
 
 def _use(
-    found: Found, choice: Choice, reference: str, label: str | None, out: str | None, say: Progress
+    found: Found,
+    choice: Choice,
+    inputs: options.ReferenceOptions,
+    out: str | None,
+    progress: Progress,
 ) -> None:
-    """Save the chosen quantifier, or say how to use what was chosen."""
-    from truemix.cli._search import save_chosen
+    """Save the chosen quantifier, or show how to use what was chosen."""
+    from truemix.cli._tuning import save_chosen
 
-    chosen = choice.with_setting(found.best)
+    chosen = choice.with_setting(found.content["best"])
     if out is None:
-        words = ["truemix", "estimate", reference, "TARGET"]
-        words += [] if label is None else ["--label", label]
-        say.say(f"To use the best: {shlex.join(words + chosen.arguments())}")
+        arguments = ["truemix", "estimate", inputs.reference, "TARGET"]
+        arguments += [] if inputs.label is None else ["--label", inputs.label]
+        progress.show(f"To use the best: {shlex.join(arguments + chosen.arguments())}")
         return
-    save_chosen(found, chosen, out, say)
-    say.say(f"Wrote {out}")
-    say.say(f"To use it: truemix estimate {shlex.quote(out)} TARGET")
+    save_chosen(found, chosen, out, progress)
+    progress.show(f"Wrote {out}")
+    progress.show(f"To use it: truemix estimate {shlex.quote(out)} TARGET")
 
 
-def _show(found: Found, kind: Format, *, safe: bool) -> None:
-    from truemix._version import __version__
-    from truemix.cli._features import training_columns
-    from truemix.cli._output import as_csv, as_json, write
-    from truemix.cli._tables import Cells
+def _table(content: dict[str, Any]) -> Table:
+    from truemix.estimates.text import Table
 
-    header = [*found.parameters, found.metric, "standard_error"]
-    if kind is Format.csv:
-        rows = [[row[name] for name in header] for row in found.settings]
-        write(as_csv(header, rows, safe=safe), None)
-    elif kind is Format.json:
-        content = {
-            "truemix": __version__,
-            "method": found.method,
-            "reference": {"name": found.reference.name, "n_items": found.reference.n_items},
-            **training_columns(found.reference.features),
-            "metric": found.metric,
-            "best": found.best,
-            "settings": found.settings,
-        }
-        write(as_json(content), None)
-    else:
-        shown = found.settings[:_ROWS_SHOWN]
-        left = len(found.settings) - len(shown)
-        title = (
-            f"{found.method}: {len(found.settings)} settings on "
-            f"{found.reference.n_items:,} items of {found.reference.name}, best first"
-        )
-        below = [f"… and {left} more: --format csv shows all"] if left else []
-        Cells(
-            title, header, [[_cell(row[name]) for name in header] for row in shown], below, left=0
-        ).show()
+    settings, reference = content["settings"], content["reference"]
+    rows = [[_cell(value) for value in each.values()] for each in settings[:_MAX_ROWS]]
+    left = len(settings) - len(rows)
+    title = (
+        f"{content['method']}: {len(settings)} settings on {reference['n_items']:,} items of "
+        f"{reference['name']}, best first"
+    )
+    below = [f"… and {left} more: --format csv shows all"] if left else []
+    return Table(title, list(settings[0]), rows, below, left=0)
 
 
 def _cell(value: Any) -> str:

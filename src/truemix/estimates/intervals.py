@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from truemix._typing import FloatArray
+from truemix.estimates.text import percent_level
 from truemix.validation import check_choice, check_number
 
 KINDS = ("equal-tailed", "hdi")
@@ -45,7 +46,7 @@ def too_few_draws(n_draws: int, ess: float | None, level: float) -> list[str]:
     if worth >= needed:
         return []
     return [
-        f"{worth} independent draws are fewer than the {needed} that a {100 * level:.10g} % "
+        f"{worth} independent draws are fewer than the {needed} that a {percent_level(level)} "
         "interval needs to have one beyond each end; increase draws or lower the level."
     ]
 

@@ -17,7 +17,7 @@ from matplotlib.ticker import PercentFormatter
 
 from truemix._typing import FloatArray
 from truemix.estimates.intervals import check_level
-from truemix.estimates.text import ESTIMANDS, items, shown_name
+from truemix.estimates.text import ESTIMANDS, items, percent, percent_level, shown_name
 from truemix.exceptions import InputError
 from truemix.validation import check_choice
 
@@ -132,7 +132,7 @@ def _forest(estimate: Estimate, ax: Axes, level: float, marks: dict[str, FloatAr
         ax.plot(shares, place, ls="", markersize=longer * size, label=NAMES[name], **style)
     label = "estimate"
     if estimate.draws is not None:
-        label = f"estimate, {100 * level:g} % interval"
+        label = f"estimate, {percent_level(level)} interval"
         lower, upper = estimate.interval(level).T
         ax.hlines(place, lower, upper, color=BLUE, lw=max(1.0, size / 2.5), zorder=3)
     ax.plot(
@@ -201,7 +201,7 @@ def _ternary(estimate: Estimate, ax: Axes, level: float, marks: dict[str, FloatA
     region = _region(estimate, level)
     if region is not None:
         ax.plot(*(region.boundary() @ _corners()).T, color=BLUE, lw=1.4, zorder=3)
-        about = f"draws and their {100 * level:g} % region (CLR ellipse)\n{about}"
+        about = f"draws and their {percent_level(level)} region (CLR ellipse)\n{about}"
     for name, shares in marks.items():
         style: dict[str, Any] = {**MARKS[name], "markersize": 8}
         if name == "reference":
@@ -265,7 +265,7 @@ def _triangle(estimate: Estimate, ax: Axes) -> None:
                 continue
             right, up, side = shifts[k]
             ax.annotate(
-                f"{100 * share:.0f}",
+                percent(share, 0, unit=""),
                 tuple(start @ corners),
                 (right, up),
                 textcoords="offset points",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from truemix.estimates.estimate import Estimate
 
 MAX_ROWS_SHOWN = 30
-LONGEST_NAME = 40
+MAX_NAME = 40
 LEVEL_SHOWN = 0.95
 DASH = "\N{EN DASH}"
 ESTIMANDS = {
@@ -29,7 +29,7 @@ ESTIMANDS = {
 
 @dataclass(frozen=True)
 class Table:
-    """A title, cells with a header, and lines below.
+    """A title, cells with a header, and lines below; ``left`` columns are text, others numbers.
 
     Examples
     --------
@@ -41,20 +41,26 @@ class Table:
     """
 
     title: str
-    header: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
     below: list[str] = field(default_factory=list)
+    left: int = 1
 
     def text(self) -> str:
-        """Return the table with aligned columns, the first one to the left."""
+        """Return the table as plain text with aligned columns."""
+        from rich.cells import cell_len
+
+        # Letters of some scripts are two columns wide.
         columns = zip(self.header, *self.rows, strict=True)
-        widths = [max(map(len, column)) for column in columns]
+        widths = [max(map(cell_len, column)) for column in columns]
         lines = [self.title]
         for cells in [self.header, *self.rows]:
-            first, *others = zip(cells, widths, strict=True)
-            padded = [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]
-            lines.append("  ".join(padded))
-        return "\n".join(lines + self.below)
+            padded = []
+            for place, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+                space = " " * (width - cell_len(cell))
+                padded.append(cell + space if place < self.left else space + cell)
+            lines.append("  ".join(padded).rstrip())
+        return visible("\n".join(lines + self.below), lines=True)
 
     def html(self) -> str:
         """Return the table as HTML; every text in it is escaped."""
@@ -67,7 +73,7 @@ class Table:
         )
 
 
-def _html_row(cells: tuple[str, ...]) -> str:
+def _html_row(cells: Sequence[str]) -> str:
     name, *numbers = (html.escape(cell) for cell in cells)
     values = "".join(f'<td style="text-align: right">{cell}</td>' for cell in numbers)
     return f'<tr><th style="text-align: left">{name}</th>{values}</tr>'
@@ -101,7 +107,7 @@ def comparison_table(comparison: Comparison) -> Table:
     columns = {
         "before": _column(percent, comparison.before[shown]),
         "now": _column(percent, comparison.now[shown]),
-        "change": _column(lambda x: f"{100 * x:+.1f}", comparison.difference[shown]),
+        "change": [percent(x, sign="+", unit="") for x in comparison.difference[shown].tolist()],
     }
     below = _left_out(comparison.classes, shown, "classes that changed less")
     if comparison.interval is not None and comparison.prob_increase is not None:
@@ -120,19 +126,31 @@ def items(count: int) -> str:
     return f"{count:,} item" if count == 1 else f"{count:,} items"
 
 
-def percent(share: float) -> str:
-    """Return a share as a percentage with one decimal."""
-    return f"{100 * share:.1f} %"
+def percent(share: float, digits: int = 1, *, sign: str = "", unit: str = " %") -> str:
+    """Return a share as a percentage.
+
+    Examples
+    --------
+    >>> percent(0.125), percent(-0.0001), percent(0.5, 0, sign="+", unit="")
+    ('12.5 %', '0.0 %', '+50')
+    """
+    # Adding 0.0 turns the negative zero that rounding can leave into a positive one.
+    return f"{round(100 * share, digits) + 0.0:{sign}.{digits}f}{unit}"
 
 
-def chance(probability: float) -> str:
+def percent_level(level: float) -> str:
+    """Return the level of an interval as a percentage, with the digits that it has."""
+    return f"{100 * level:.10g} %"
+
+
+def chance(probability: float, *, less: str = "<", more: str = ">") -> str:
     """Return a probability from draws, which cannot tell 0 and 1 from what is very near."""
     if probability < 0.001:
-        return "< 0.1 %"
-    return "> 99.9 %" if probability > 0.999 else percent(probability)
+        return f"{less} {percent(0.001)}"
+    return f"{more} {percent(0.999)}" if probability > 0.999 else percent(probability)
 
 
-def shown_name(label: Any, most: int = LONGEST_NAME) -> str:
+def shown_name(label: Any, most: int = MAX_NAME) -> str:
     """Return a class name on one line; of a long one both ends, which tell names apart.
 
     Control characters are written out: what is in a name must not steer a terminal.
@@ -168,7 +186,7 @@ def _left_out(classes: AnyArray, shown: IntArray, what: str) -> list[str]:
 
 def about_intervals(level: float, estimand: str) -> str:
     """Return the line below a table that says what its intervals are."""
-    return f"{100 * level:g} % equal-tailed intervals; {ESTIMANDS[estimand]}"
+    return f"{percent_level(level)} equal-tailed intervals; {ESTIMANDS[estimand]}"
 
 
 def _column(form: Callable[[float], str], values: FloatArray) -> list[str]:
@@ -177,6 +195,6 @@ def _column(form: Callable[[float], str], values: FloatArray) -> list[str]:
 
 def intervals(bounds: FloatArray, between: str, unit: str, *, sign: str = "") -> list[str]:
     """Return intervals in percent, with the bounds of all rows under each other."""
-    cells = [[f"{100 * bound:{sign}.1f}" for bound in row] for row in bounds.tolist()]
+    cells = [[percent(bound, sign=sign, unit="") for bound in row] for row in bounds.tolist()]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return [f"{lower:>{widths[0]}} {between} {upper:>{widths[1]}}{unit}" for lower, upper in cells]

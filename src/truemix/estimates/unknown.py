@@ -62,7 +62,7 @@ class Unknown:
         text = f"{percent(self.share)} of the items seem to belong to none of these classes"
         if self.draws is not None:
             lower, upper = self.interval(LEVEL_SHOWN)
-            text += f" ({100 * lower:.1f} \N{EN DASH} {percent(upper)})"
+            text += f" ({percent(lower, unit='')} \N{EN DASH} {percent(upper)})"
         return f"{text}; the shares are of the others"
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from truemix.estimates.text import percent
 from truemix.report.charts.density import Density, density
 from truemix.report.charts.forest import Forest, Strip, forest, middle_half
 from truemix.report.charts.ternary import Ternary, ternary
-from truemix.report.sentences import percent, subject
+from truemix.report.plain import as_json
+from truemix.report.sentences import subject
 
 # Up to here classes stay in their own order, which may mean something; beyond, the largest first.
 MAX_IN_ORDER = 12
@@ -172,7 +173,7 @@ def shown_value(value: Any) -> str:
     """Return a setting as text: what is text as it is, anything else as JSON."""
     if value is None:
         return "none"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else as_json(value)
 
 
 def _is_records(value: Any) -> bool:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from truemix.estimates.checks import CANNOT_TELL, FAILED, LABEL_SHIFT, NOT_CHECKED, PASSED
+from truemix.estimates.text import percent
 from truemix.report.charts.timeline import Timeline, timeline
 from truemix.report.content import MAX_STRIPS, MixTable, digits_for, group_table
-from truemix.report.sentences import percent, subject
+from truemix.report.sentences import subject
 
 # Panels, and groups in them, that keep the page readable and small.
 MAX_PANELS = 30

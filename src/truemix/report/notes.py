@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from truemix._typing import FloatArray
 from truemix.estimates.checks import PASSED
-from truemix.estimates.text import shown_name
+from truemix.estimates.text import percent, shown_name
 from truemix.inference.replicates import MIN_REPLICATES
-from truemix.report.sentences import percent
 
 if TYPE_CHECKING:
     from truemix.estimates import Estimate

@@ -9,10 +9,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from truemix.estimates.checks import COUNTING, point_method
-from truemix.estimates.text import DASH, shown_name
+from truemix.estimates.text import DASH, chance, percent, percent_level, shown_name
 from truemix.report.content import mix_table, posterior, settings_rows, shown_value
 from truemix.report.content_groups import checks, over_time, side_by_side
-from truemix.report.sentences import chance, percent, subject
+from truemix.report.sentences import subject
 
 _LONGEST_NAME = 80
 _NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -82,9 +82,9 @@ def _environment() -> Environment:
     )
     environment.filters.update(
         percent=lambda share, digits=1: percent(share, digits).replace(" ", _NO_BREAK),
-        number=lambda share, digits=1: percent(share, digits).removesuffix(" %"),
-        level=lambda level: f"{100 * level:.6g}",
-        chance=lambda share: chance(share, less="<", more=">").replace(" ", _NO_BREAK),
+        number=lambda share, digits=1: percent(share, digits, unit=""),
+        level=lambda level: percent_level(level).removesuffix(" %"),
+        chance=lambda share: chance(share).replace(" ", _NO_BREAK),
         name=lambda name, most=_LONGEST_NAME: shown_name(name, most),
         value=shown_value,
         check=_shown_check,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -10,8 +11,21 @@ from typing import Any
 
 import numpy as np
 
+from truemix._escaping import escaped_json
+
 # Objects without a repr of their own show where they are in memory, which no two runs share.
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+def as_json(value: Any, *, indent: int | None = None) -> str:
+    """Return numbers, text, lists and dicts as JSON for people and programs.
+
+    Examples
+    --------
+    >>> as_json({"class": "café", "share": 0.5})
+    '{"class": "café", "share": 0.5}'
+    """
+    return escaped_json(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False))
 
 
 def plain(value: Any) -> Any:

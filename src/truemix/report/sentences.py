@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from truemix.estimates.text import shown_name
+from truemix.estimates.text import chance, percent, percent_level, shown_name
 from truemix.report.trust import Trust
 
 # A change is called sure from here on.
@@ -102,7 +102,8 @@ def change(
         return f"{lead}."
     # Draws cannot tell 0.9995 from 1: among what is as good as certain, the largest step.
     entry, step = max(agreeing, key=lambda pair: (round(_sureness(pair[0]), 3), abs(pair[1])))
-    sure, steps = chance(_sureness(entry)), _steps(entry, step)
+    sure = chance(_sureness(entry), less="less than", more="more than")
+    steps = _steps(entry, step)
     if _sureness(entry) >= SURE:
         return f"Since {name}, {_name(entry)} has {steps} ({sure} sure)."
     who = "it" if len(now) == 2 else _name(entry)
@@ -175,19 +176,6 @@ def group_name(group: Any, by: str | None) -> str:
     return name if by is None else f"{isolated(shown_name(by))} {name}"
 
 
-def percent(share: float, digits: int = 1) -> str:
-    """Return a share as a percentage."""
-    # Adding 0.0 turns the negative zero that rounding can leave into a positive one.
-    return f"{round(100 * share, digits) + 0.0:.{digits}f} %"
-
-
-def chance(probability: float, *, less: str = "less than", more: str = "more than") -> str:
-    """Return a probability from draws, which cannot tell 0 and 1 from what is very near."""
-    if probability < 0.001:
-        return f"{less} 0.1 %"
-    return f"{more} 99.9 %" if probability > 0.999 else percent(probability)
-
-
 def isolated(text: str) -> str:
     """Keep a name that runs from right to left from turning the words and numbers around it."""
     if any(unicodedata.bidirectional(letter) in {"R", "AL", "AN"} for letter in text):
@@ -237,10 +225,10 @@ def _between(entry: dict[str, Any], level: float, promised: str | None) -> str:
     digits = _digits(entry)
     lower, upper = percent(entry["lower"], digits), percent(entry["upper"], digits)
     if promised is None:
-        return f" ({100 * level:g} % interval {lower} to {upper})"
+        return f" ({percent_level(level)} interval {lower} to {upper})"
     if lower == upper:
-        return f", to the digits shown with {100 * level:g} % {promised}"
-    return f", between {lower} and {upper} with {100 * level:g} % {promised}"
+        return f", to the digits shown with {percent_level(level)} {promised}"
+    return f", between {lower} and {upper} with {percent_level(level)} {promised}"
 
 
 def _counted(entry: dict[str, Any]) -> str:

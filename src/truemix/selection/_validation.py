@@ -13,11 +13,10 @@ from truemix.exceptions import InputError
 from truemix.protocols import Bag, DirichletBags, Protocol
 from truemix.quantifiers import Quantifier
 from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring, read_labels
-from truemix.tables import features_of, labels_of
+from truemix.selection.bags import check_protocol, drawn_bags
+from truemix.tables import features_of
 from truemix.validation import (
     check_number,
-    check_same_length,
-    encode_labels,
     parameter_error,
 )
 
@@ -92,30 +91,6 @@ def hold_out(
     kept = _safe_indexing(table, references)
     bags = drawn_bags(protocol, order[codes[held_out]], order, len(held_out))
     return _validation(kept, codes[references], pool, bags, order)
-
-
-def check_protocol(protocol: Any) -> None:
-    """Refuse what makes no bags."""
-    if not callable(getattr(protocol, "bags", None)):
-        raise parameter_error("protocol", "a protocol, such as DirichletBags()", protocol)
-
-
-def drawn_bags(protocol: Any, y: Any, classes: AnyArray, n_items: int) -> list[Bag]:
-    """Return the bags that a protocol makes of items, whose labels only some protocols need."""
-    labels = None
-    if y is not None:
-        labels = labels_of(y)
-        check_same_length(n_items, labels)
-        encode_labels(labels, classes)
-    elif isinstance(protocol, Protocol):
-        raise InputError(
-            f"{type(protocol).__name__} draws bags by the labels of items, but y is None; expected "
-            "one label per item."
-        )
-    bags = list(protocol.bags(labels, classes))
-    if not bags:
-        raise InputError("The protocol made no bags; expected at least one.")
-    return bags
 
 
 def _other_items(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from truemix.estimates.text import percent
+
 # Room at both ends, in percent of the width, so that marks at 0 % and 100 % are whole.
 MARGIN = 2.0
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
@@ -76,7 +78,7 @@ class Scale:
             share = count * self.step
             at = self.at(share)
             side = "start" if at < 8 else "end" if at > 92 else "middle"
-            label = f"{100 * share:.{digits}f} %"
+            label = percent(share, digits)
             ticks.append(Tick(at, label, side if inside else "middle"))
         return ticks
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from truemix._typing import FloatArray
+from truemix.estimates.text import percent
 from truemix.report.charts.scale import digits_of, round_step
 
 WIDTH = 360
@@ -135,6 +136,6 @@ def _grid_lines(corner: int, low: float, size: float, step: float) -> list[GridL
         start, end = _place(ends[0]), _place(ends[1])
         # Labels stand where the line leaves the side that runs up to this class.
         dx, dy, anchor = ((-7, 4, "end"), (0, 17, "middle"), (7, 4, "start"))[corner]
-        label = f"{100 * (low + count * step):.{digits}f} %"
+        label = percent(low + count * step, digits)
         lines.append(GridLine(start, end, label, Point(start.x + dx, start.y + dy), anchor))
     return lines

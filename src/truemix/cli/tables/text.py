@@ -3,63 +3,69 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import re
-import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import BinaryIO, NoReturn, cast
+from typing import Any, NoReturn
 
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from truemix.cli._budget import Budget
-from truemix.cli._formats import Table
-from truemix.cli._source import Source
+from truemix.cli.tables.source import Source, damaged
+from truemix.cli.tables.table import FEATURE, Table
 from truemix.exceptions import InputError
 
-DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
+_DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
 _BLOCK_BYTES = 4 << 20
 # A block holds at least so many rows that are as long as the header.
 _ROWS_IN_BLOCK = 16
 # The longest line, and the longest value in quotes, of a table that is meant as one.
 _MAX_LINE = 64 << 20
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
+# How Python keeps bytes that are not UTF-8.
+_UNDECODED = re.compile("[\udc80-\udcff]")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_UNREADABLE = (csv.Error, OSError, EOFError, zlib.error)
+_UNREADABLE = (csv.Error, OSError)
 # What stands for a missing number.
-MISSING = {"", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None"}
+_MISSING = {"", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None"}
 
 
 class TextTable(Table):
     """CSV or TSV in UTF-8; the delimiter is the one that the header uses."""
 
-    def __init__(self, source: Source, *, compressed: bool) -> None:
+    def __init__(self, source: Source) -> None:
         super().__init__(source)
-        self._compressed = compressed
-        beginning = self._beginning()
+        with source.path.open("rb") as file:
+            beginning = file.read(1 << 20)
         if beginning.startswith(_UTF16) or b"\0" in beginning:
             self._not_utf8("a byte order mark of UTF-16 or zero bytes")
         self.delimiter = self._delimiter(beginning)
-        self.columns = self._header()
-        self.check_columns()
+        self._take_columns(self._header())
 
-    def batches(self, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
-        """Yield the wanted columns, converted to the types."""
-        convert = self._convert(list(types), column_types=types)
-        budget = self.budget()
-        with self._explaining(types), self._stream() as stream:
-            for batch in arrow_csv.open_csv(stream, self._in_blocks(), self._parse(), convert):
+    def _read(self, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
+        budget = self.source.budget()
+        with self._locating_errors(types), pa.OSFile(str(self.source.path)) as file:
+            for batch in arrow_csv.open_csv(file, **self._options(types)):
                 budget.take(batch.nbytes)
                 yield batch
 
-    def whole(self, columns: list[str]) -> pa.Table:
-        """Return columns with types that fit all their values."""
-        with self._explaining({}), self._stream() as stream:
-            return arrow_csv.read_csv(
-                stream, self._in_blocks(), self._parse(), self._convert(columns)
+    def features(self, columns: Sequence[str]) -> pa.Table:
+        """Return feature columns with types that fit all their values."""
+        with self._locating_errors({}), pa.OSFile(str(self.source.path)) as file:
+            found = arrow_csv.read_csv(file, **self._options(dict.fromkeys(columns)))
+            self._check_roles(dict.fromkeys(columns, FEATURE), found.schema)
+            return found
+
+    def need(self, name: str, what: str, hint: str = "") -> None:
+        """Refuse a table without a column; a single one hints at another delimiter."""
+        if len(self.columns) == 1 and name not in self.columns:
+            delimiters = ", ".join(_DELIMITERS.values())
+            raise InputError(
+                f"{self.name} has a single column, {self.columns[0][:60]!r}; expected columns "
+                f"separated by one of {delimiters}, among them {name!r} ({what})."
             )
+        super().need(name, what, hint)
 
     def place(self, row: int) -> str:
         """Return the line on which a row begins; values may go over several lines."""
@@ -73,28 +79,24 @@ class TextTable(Table):
 
     # --- header and delimiter -----------------------------------------------------------------
 
-    def _beginning(self) -> bytes:
-        with self.reading("gzip"), self._file() as file:
-            return file.read(1 << 20)
-
     def _delimiter(self, beginning: bytes) -> str:
         """Return what separates names in the header; what is inside of quotes does not count."""
         text = _QUOTED.sub("", beginning.decode("utf-8", "replace"))
         header = re.split(r"[\r\n]", text.lstrip("\ufeff\r\n"), maxsplit=1)[0]
         if ".tsv" in self.name.lower() and "\t" in header:
             return "\t"
-        return max(DELIMITERS, key=header.count)
+        return max(_DELIMITERS, key=header.count)
 
     def _header(self) -> list[str]:
         try:
             _, names = next(self._records(), (0, []))
         except _UNREADABLE as error:
-            self.damaged("CSV", error)
+            raise damaged(self.name, "CSV", error) from None
         if not names:
             raise InputError(f"{self.name} has only empty lines; expected a header and rows.")
-        for name in names:
-            if not name.isascii() and any("\udc80" <= letter <= "\udcff" for letter in name):
-                self._not_utf8(f"the name of column {names.index(name) + 1}")
+        for place, name in enumerate(names):
+            if _UNDECODED.search(name):
+                self._not_utf8(f"the name of column {place + 1}")
         return names
 
     def _not_utf8(self, found: str) -> NoReturn:
@@ -104,41 +106,33 @@ class TextTable(Table):
 
     # --- pyarrow ------------------------------------------------------------------------------
 
-    def _parse(self) -> arrow_csv.ParseOptions:
-        return arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
-
-    def _convert(
-        self, columns: list[str], column_types: Mapping[str, pa.DataType] | None = None
-    ) -> arrow_csv.ConvertOptions:
-        return arrow_csv.ConvertOptions(
-            include_columns=columns, column_types=column_types, null_values=sorted(MISSING)
-        )
-
-    def _in_blocks(self) -> arrow_csv.ReadOptions:
+    def _options(self, types: Mapping[str, pa.DataType | None]) -> dict[str, Any]:
+        """Return options of the reader; columns without a type get one that fits their values."""
         header = sum(len(name.encode("utf-8", "surrogateescape")) + 3 for name in self.columns)
-        return arrow_csv.ReadOptions(block_size=max(_BLOCK_BYTES, _ROWS_IN_BLOCK * header))
-
-    @contextmanager
-    def _stream(self) -> Iterator[pa.NativeFile]:
-        if self._compressed:
-            with self._file() as file, pa.PythonFile(file, "r") as stream:
-                yield stream
-        else:
-            with pa.input_stream(str(self.source.path)) as stream:
-                yield stream
+        block = max(_BLOCK_BYTES, _ROWS_IN_BLOCK * header)
+        known = {name: kind for name, kind in types.items() if kind is not None}
+        return {
+            "read_options": arrow_csv.ReadOptions(block_size=block),
+            "parse_options": arrow_csv.ParseOptions(
+                delimiter=self.delimiter, newlines_in_values=True
+            ),
+            "convert_options": arrow_csv.ConvertOptions(
+                include_columns=list(types), column_types=known, null_values=sorted(_MISSING)
+            ),
+        }
 
     # --- what was wrong -----------------------------------------------------------------------
 
     @contextmanager
-    def _explaining(self, types: Mapping[str, pa.DataType]) -> Iterator[None]:
+    def _locating_errors(self, types: Mapping[str, pa.DataType]) -> Iterator[None]:
         """Find out what pyarrow did not like, to say it with its line and column."""
         try:
             yield
         except (pa.ArrowException, *_UNREADABLE) as error:
             try:
-                self._look_for_trouble(types)
+                self._locate_error(types)
             except _UNREADABLE as other:
-                self.damaged("CSV", other)
+                raise damaged(self.name, "CSV", other) from None
             if "Empty CSV" in str(error):
                 # A header without rows is for the caller to judge.
                 return
@@ -147,9 +141,9 @@ class TextTable(Table):
                     f"{self.name} has a value that does not fit its column ({error}); expected the "
                     "same kind of values as in the reference."
                 ) from None
-            self.damaged("CSV", error)
+            raise damaged(self.name, "CSV", error) from None
 
-    def _look_for_trouble(self, types: Mapping[str, pa.DataType]) -> None:
+    def _locate_error(self, types: Mapping[str, pa.DataType]) -> None:
         wanted = [(self.columns.index(name), name, types[name]) for name in types]
         records = self._records()
         next(records, None)
@@ -158,20 +152,18 @@ class TextTable(Table):
                 raise InputError(
                     f"Line {line} of {self.name} has {len(values)} value{'s' * (len(values) != 1)}"
                     f", but the header names {len(self.columns)} columns (separated by "
-                    f"{DELIMITERS[self.delimiter]}s); expected one value for each. Repair the "
+                    f"{_DELIMITERS[self.delimiter]}s); expected one value for each. Repair the "
                     "line, or put values that hold the separator in double quotes."
                 )
             for place, name, kind in wanted:
                 if pa.types.is_floating(kind):
                     self._check_number(values[place], line, name)
-                elif not values[place].isascii() and any(
-                    "\udc80" <= letter <= "\udcff" for letter in values[place]
-                ):
+                elif _UNDECODED.search(values[place]):
                     self._not_utf8(f"column {name!r} in line {line}")
 
     def _check_number(self, value: str, line: int, name: str) -> None:
         try:
-            if value.strip() not in MISSING:
+            if value.strip() not in _MISSING:
                 float(value)
         except ValueError:
             comma = "; write decimals with a point" if re.fullmatch(r"-?\d*,\d+", value) else ""
@@ -180,18 +172,12 @@ class TextTable(Table):
                 f"number{comma}."
             ) from None
 
-    def _file(self) -> BinaryIO:
-        path = self.source.path
-        if not self._compressed:
-            return path.open("rb")
-        return cast(BinaryIO, _Counted(gzip.open(path, "rb"), self.budget()))
-
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the line where each record begins, and its values; the header comes first."""
         before = csv.field_size_limit(_MAX_LINE)
         try:
             # Undecodable bytes are kept: they matter only in columns that are used.
-            with self._file() as file:
+            with self.source.path.open("rb") as file:
                 text = io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="")
                 reader = csv.reader(self._lines(text), delimiter=self.delimiter)
                 line = 1
@@ -212,25 +198,3 @@ class TextTable(Table):
                     "a table with one line per item."
                 )
             yield line
-
-
-class _Counted(io.RawIOBase):
-    """A file that is unpacked while it is read, as far as the budget goes."""
-
-    def __init__(self, file: gzip.GzipFile, budget: Budget) -> None:
-        self._unpacked, self._budget = file, budget
-
-    def readable(self) -> bool:
-        """Tell that it is for reading."""
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        """Read bytes, and refuse the file if there were too many."""
-        data = self._unpacked.read(_BLOCK_BYTES if size < 0 else size)
-        self._budget.take(len(data))
-        return data
-
-    def close(self) -> None:
-        """Close the file."""
-        self._unpacked.close()
-        super().close()

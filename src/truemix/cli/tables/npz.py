@@ -12,13 +12,15 @@ import pyarrow as pa
 from numpy.lib import format as npy
 
 from truemix._typing import AnyArray
-from truemix.cli._formats import BATCH_ROWS, MAX_COLUMNS, Table, too_many_columns
-from truemix.cli._source import Source
+from truemix.cli.tables.source import Source
+from truemix.cli.tables.table import BATCH_ROWS, Table
 from truemix.exceptions import InputError
 
 # What is a column of a table: truth values, numbers, text and dates.
 _KINDS = "biufUSM"
 _COARSE_DATES = {f"M8[{unit}]" for unit in ("Y", "M", "W", "h", "m")}
+# Version 3 is for names of fields, and an array with fields is not a column.
+_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
 class NpzTable(Table):
@@ -26,7 +28,7 @@ class NpzTable(Table):
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        with self.reading("NPZ"), ZipFile(source.path) as archive:
+        with self._reading("NPZ"), ZipFile(source.path) as archive:
             entries = archive.namelist()
         names = [entry.removesuffix(".npy") for entry in entries if entry.endswith(".npy")]
         if not names:
@@ -34,21 +36,18 @@ class NpzTable(Table):
                 f"{self.name} is an archive without NumPy arrays; expected a table. Save a "
                 "spreadsheet as CSV first."
             )
-        self._budget = self.budget()
-        self._read: dict[str, AnyArray] = {}
-        self._in_x: dict[str, int] = {}
-        self.columns = names
-        self.check_columns()
+        self._budget = source.budget()
+        self._arrays: dict[str, AnyArray] = {}
+        self._places_in_x: dict[str, int] = {}
+        self._take_columns(names)
         if "X" in names:
-            self.columns = self._names_in_x(names)
-            self.check_columns()
-            self._in_x = {name: j for j, name in enumerate(self.columns)}
-            around = {"X", "classes", "columns"}
-            self.columns = [*self.columns, *(name for name in names if name not in around)]
-            self.check_columns()
+            in_x = self._names_in_x(names)
+            around = [name for name in names if name not in {"X", "classes", "columns"}]
+            self._take_columns([*in_x, *around])
+            self._places_in_x = {name: place for place, name in enumerate(in_x)}
+        self.default_label = "y" if "y" in self.columns else None
 
-    def batches(self, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
-        """Yield the wanted columns."""
+    def _read(self, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
         arrays = {name: self._column(name) for name in types}
         lengths = {name: len(values) for name, values in arrays.items()}
         longest = max(lengths, key=lambda name: lengths[name])
@@ -70,8 +69,7 @@ class NpzTable(Table):
                 f"The array 'X' in {self.name} has {X.ndim} dimension{'s' * (X.ndim != 1)}; "
                 "expected a table with one row per item."
             )
-        if X.shape[1] > MAX_COLUMNS:
-            raise too_many_columns(self.name)
+        self._check_width(X.shape[1])
         given = next((name for name in ("classes", "columns") if name in names), None)
         if given is None:
             self.unnamed = [f"X[{j}]" for j in range(X.shape[1])]
@@ -85,8 +83,8 @@ class NpzTable(Table):
         return [str(name) for name in self._arrow(given, found).to_pylist()]
 
     def _column(self, name: str) -> AnyArray:
-        if name in self._in_x:
-            return self._array("X")[:, self._in_x[name]]
+        if name in self._places_in_x:
+            return self._array("X")[:, self._places_in_x[name]]
         values = self._array(name)
         if values.ndim != 1:
             raise InputError(
@@ -97,19 +95,31 @@ class NpzTable(Table):
 
     def _array(self, name: str) -> AnyArray:
         """Return an array, read once."""
-        if name not in self._read:
-            with self.reading("NPZ"), ZipFile(self.source.path) as archive:
+        if name not in self._arrays:
+            with self._reading("NPZ"), ZipFile(self.source.path) as archive:
                 info = archive.getinfo(f"{name}.npy")
                 # The others that zip knows unpack without bounds, and NumPy writes none of them.
                 if info.compress_type not in {ZIP_STORED, ZIP_DEFLATED}:
                     raise BadZipFile(f"compression of type {info.compress_type}")
                 self._budget.check(info.file_size)
                 with archive.open(info) as file:
-                    self._read[name] = self._array_in(file, name)
-        return self._read[name]
+                    self._check_header(file, name)
+                with archive.open(info) as file:
+                    values: AnyArray = npy.read_array(file, allow_pickle=False)
+                    if file.read(1):
+                        raise ValueError(f"{name!r} does not have the size that it says")
+            # Arrow has only the order of bytes of this machine, and no long double.
+            kind = values.dtype
+            kind = np.dtype(np.float64) if kind.char == "g" else kind.newbyteorder("=")
+            self._arrays[name] = values.astype(kind, copy=False)
+        return self._arrays[name]
 
-    def _array_in(self, file: IO[bytes], name: str) -> AnyArray:
-        shape, by_columns, dtype = _header(file)
+    def _check_header(self, file: IO[bytes], name: str) -> None:
+        """Refuse an array that is too large, or no column, before its values are read."""
+        version = npy.read_magic(file)
+        if version not in _HEADERS:
+            raise ValueError(f"an array of format {version[0]}.{version[1]}")
+        shape, _, dtype = _HEADERS[version](file)
         if dtype.hasobject:
             raise InputError(
                 f"The array {name!r} in {self.name} holds Python objects, which are not read "
@@ -121,19 +131,10 @@ class NpzTable(Table):
                 f"The array {name!r} in {self.name} is of type {str(dtype)[:80]!r}; expected "
                 "numbers, text, truth values or dates."
             )
-        size = math.prod(shape) * dtype.itemsize
-        self._budget.take(size)
-        # One byte more than there should be: at the end of the entry its checksum is compared.
-        data = file.read(size + 1)
-        if len(data) != size:
-            raise ValueError(f"{name!r} does not have the size that it says")
-        values = np.frombuffer(data, dtype).reshape(shape, order="F" if by_columns else "C")
-        # Arrow has only the order of bytes of this machine, and no long double.
-        dtype = np.dtype(np.float64) if dtype.char == "g" else dtype.newbyteorder("=")
-        return values.astype(dtype, copy=False)
+        self._budget.take(math.prod(shape) * dtype.itemsize)
 
     def _arrow(self, name: str, values: AnyArray) -> pa.Array:
-        with self.reading("NPZ"):
+        with self._reading("NPZ"):
             if values.dtype.kind == "S":
                 try:
                     values = np.char.decode(values.astype(np.bytes_), "utf-8")
@@ -145,13 +146,3 @@ class NpzTable(Table):
             if values.dtype.str[1:] in _COARSE_DATES:
                 values = values.astype("datetime64[s]")
             return pa.array(np.ascontiguousarray(values))
-
-
-def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Return the shape of an array, whether it is stored column by column, and its type."""
-    version = npy.read_magic(file)
-    readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-    # Version 3 is for names of fields, and an array with fields is not a column.
-    if version not in readers:
-        raise ValueError(f"an array of format {version[0]}.{version[1]}")
-    return readers[version](file)

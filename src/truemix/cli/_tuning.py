@@ -1,0 +1,246 @@
+"""The search behind ``truemix tune``: what is tried, how each setting does, and the best one."""
+
+from __future__ import annotations
+
+import math
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from truemix._version import __version__
+from truemix.cli import _methods as methods
+from truemix.cli._classifiers import ClassifierChoice, check_parameters, pipeline
+from truemix.cli._features import training_columns
+from truemix.cli._options import MethodOptions, ReferenceOptions
+from truemix.cli._progress import Progress
+from truemix.cli._reading import Reference, read_reference
+from truemix.cli._work import fit, give_classifier, training
+from truemix.cli.tables import open_table
+from truemix.cli.tables.source import open_source
+from truemix.exceptions import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from truemix.quantifiers import Quantifier
+
+Grid = dict[str, list[Any]]
+# Parameters of a classifier begin with this, on the command line and in the results; and how the
+# quantifier calls them.
+_PREFIX, _INSIDE = "classifier.", "classifier__model__"
+_CLASSIFIER_GRIDS: dict[str, Grid] = {
+    "logistic": {"C": [0.001, 0.01, 0.1, 1.0, 10.0, 100.0]},
+    "random-forest": {"min_samples_leaf": [1, 3, 10, 30]},
+    "gradient-boosting": {"learning_rate": [0.03, 0.1, 0.3], "max_leaf_nodes": [7, 31]},
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A method and, if features are given, a classifier, each with its parameters."""
+
+    method: MethodOptions
+    classifier: ClassifierChoice | None
+
+    def with_setting(self, setting: dict[str, Any]) -> Choice:
+        """Return the choice with the parameters of one setting of a grid."""
+        own = {k: v for k, v in setting.items() if not k.startswith(_PREFIX)}
+        method = replace(self.method, **{k: _typed(k, v) for k, v in own.items()})
+        if self.classifier is None:
+            return replace(self, method=method)
+        inner = {k.removeprefix(_PREFIX): v for k, v in setting.items() if k not in own}
+        parameters = {**self.classifier.parameters, **inner}
+        return Choice(method, replace(self.classifier, parameters=parameters))
+
+    def arguments(self) -> list[str]:
+        """Return the options that repeat the choice."""
+        classifier = [] if self.classifier is None else ["--classifier", self.classifier.text]
+        return classifier + methods.arguments_of(self.method)
+
+
+def _typed(name: str, value: Any) -> Any:
+    """Return a value as it would have been typed."""
+    if name == "prior":
+        return [f"{value}"]
+    return f"{value}" if name in methods.READ_AS_TEXT else value
+
+
+# --- the grid ---------------------------------------------------------------------------------
+
+
+def parse_grid(texts: list[str]) -> Grid:
+    """Return the grid that the user typed, such as ``bandwidth=0.1,0.3``.
+
+    Examples
+    --------
+    >>> parse_grid(["bandwidth=0.1,0.3", "kernel=ilr"])
+    {'bandwidth': [0.1, 0.3], 'kernel': ['ilr']}
+    """
+    grid: Grid = {}
+    for text in texts:
+        name, sign, values = text.partition("=")
+        if not sign or not name or not values:
+            raise InputError(
+                f"The option --grid is {text!r}; expected NAME=VALUE,VALUE,…, as in "
+                "--grid bandwidth=0.1,0.3,1."
+            )
+        if name in grid:
+            raise InputError(f"The option --grid names {name} twice; give all its values at once.")
+        grid[name] = [methods.value_of(value) for value in values.split(",")]
+    return grid
+
+
+def _check_grid(grid: Grid, choice: Choice) -> None:
+    """Refuse parameters that neither the method nor the classifier has."""
+    known = [name for name in vars(choice.method) if name not in {"method", "seed"}]
+    for name, values in grid.items():
+        if name in known:
+            for value in values:
+                methods.quantifier_of(choice.with_setting({name: value}).method)
+        elif not name.startswith(_PREFIX):
+            raise InputError(
+                f"The grid has a parameter {name!r}; expected one of {', '.join(known)}, or one of "
+                f"a classifier, such as {_PREFIX}C."
+            )
+        elif choice.classifier is None:
+            raise InputError(f"The grid has {name}, but there is no --classifier; name one.")
+        else:
+            check_parameters(choice.classifier.name, [name.removeprefix(_PREFIX)])
+
+
+def _default_grid(choice: Choice) -> Grid:
+    """Return what is worth trying, beside what the user has decided."""
+    from truemix.models.bandwidth_selection import BANDWIDTHS, SHRINKAGES
+
+    grid: Grid = {}
+    if choice.classifier is not None:
+        decided = choice.classifier.parameters
+        own = _CLASSIFIER_GRIDS[choice.classifier.name]
+        grid = {_PREFIX + k: v for k, v in own.items() if k not in decided}
+    options, decided = choice.method, methods.given_parameters(choice.method)
+    name, kernel = _point_method(options), options.kernel or "aitchison"
+    grids: dict[str, Grid] = {"emq": {"calibration": [None, "ts", "bcts", "vs", "nbvs"]}}
+    if name == "kdey":
+        densities = {"bandwidth": BANDWIDTHS[kernel].tolist(), "shrinkage": [*SHRINKAGES[kernel]]}
+        grids[name] = densities
+    grid.update({k: v for k, v in grids.get(name, {}).items() if k not in decided})
+    if not grid:
+        name = methods.method_name(options.method)
+        raise InputError(
+            f"There is nothing to choose for the method {name} with these options; name parameters "
+            "with --grid, or train a classifier with --classifier."
+        )
+    return grid
+
+
+def _point_method(options: MethodOptions) -> str:
+    """Return the point method with the same densities, calibration or confusions."""
+    return methods.method_name(options.method).rpartition("-")[2]
+
+
+# --- the search -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search has found.
+
+    Attributes
+    ----------
+    content : dict
+        The result as plain numbers and text: each setting with its mean error and the error's
+        standard error, best first, and the parameters of the best one.
+    complete : bool
+        Whether all settings were tried.
+    reference : Reference
+        The labelled items.
+    """
+
+    content: dict[str, Any]
+    complete: bool
+    reference: Reference
+
+
+def search(
+    inputs: ReferenceOptions, choice: Choice, typed: list[str], metric: str, progress: Progress
+) -> Found:
+    """Try all settings of a grid on the labelled items of a file."""
+    from truemix.selection import GridSearch
+    from truemix.selection.scores import check_metric
+
+    check_metric(metric)
+    method = type(methods.quantifier_of(choice.method)).__name__
+    grid = parse_grid(typed) if typed else _default_grid(choice)
+    _check_grid(grid, choice)
+    candidate = _candidate(choice.method, grid)
+    with progress.step("read reference"), ExitStack() as stack:
+        table = open_table(open_source(inputs.reference, stack))
+        features = choice.classifier is not None
+        reference = read_reference(table, inputs.label, None, progress, features=features)
+    # What depends on the data: a classifier, and a prior by class.
+    if choice.classifier is not None and reference.features is not None:
+        model = pipeline(choice.classifier, reference.features, methods.seed_of(choice.method))
+        give_classifier(candidate, model)
+    if choice.method.prior and "prior" in candidate.get_params() and "prior" not in grid:
+        candidate.set_params(prior=methods.prior_of(choice.method.prior, reference.labels.classes))
+    inside = {name.replace(_PREFIX, _INSIDE): values for name, values in grid.items()}
+    searching = GridSearch(
+        candidate, inside, metric=metric, refit=False, verbose=not progress.quiet
+    )
+    with progress.step("search", spinner=False), training(reference):
+        searching.fit(reference.X, reference.labels.items)
+    settings = _settings(searching.results_, metric)
+    content = {
+        "truemix": __version__,
+        "method": method,
+        "reference": {"name": reference.name, "n_items": reference.n_items},
+        **training_columns(reference.features),
+        "metric": metric,
+        "best": {_outside(name): value for name, value in searching.best_params_.items()},
+        "settings": settings,
+    }
+    complete = len(settings) == math.prod(map(len, grid.values()))
+    return Found(content, complete, reference)
+
+
+def _candidate(options: MethodOptions, grid: Grid) -> Quantifier:
+    """Return the quantifier to search with.
+
+    Drawing from posteriors takes much longer than maximising, and the parameters of the model are
+    the same: only a grid of other parameters, such as priors, needs the Bayesian method itself.
+    """
+    point = methods.quantifier_of(MethodOptions(method=_point_method(options)))
+    own = point.get_params()
+    if any(name not in own for name in grid if not name.startswith(_PREFIX)):
+        return methods.quantifier_of(options)
+    point.set_params(**{k: v for k, v in methods.given_parameters(options).items() if k in own})
+    return point
+
+
+def _settings(results: pd.DataFrame, metric: str) -> list[dict[str, Any]]:
+    """Return the settings of a search as plain rows, best first."""
+    rows = []
+    for row in results.sort_values("rank", kind="stable").to_dict("records"):
+        known = {_outside(str(name)): value for name, value in row.items()}
+        score, error = known.pop("score"), known.pop("standard_error")
+        del known["rank"], known["seconds"]
+        rows.append(
+            {**known, metric: score, "standard_error": None if math.isnan(error) else error}
+        )
+    return rows
+
+
+def _outside(name: str) -> str:
+    """Return a parameter's name as the user knows it."""
+    return name.replace(_INSIDE, _PREFIX)
+
+
+def save_chosen(found: Found, chosen: Choice, out: str, progress: Progress) -> None:
+    """Fit the chosen quantifier on all labelled items and save it."""
+    from truemix.persistence import save
+
+    quantifier = methods.quantifier_of(chosen.method)
+    with progress.step("fit"):
+        fit(quantifier, chosen.method, found.reference)
+    with progress.step("write"):
+        save(quantifier, out)

@@ -1,0 +1,193 @@
+"""Where an input comes from: a file, or a temporary copy of what can be read only once."""
+
+from __future__ import annotations
+
+import gzip
+import stat
+import sys
+import tempfile
+import zlib
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO
+
+from truemix._limits import VARIABLE, max_bytes
+from truemix.exceptions import InputError
+
+STDIN = "-"
+_GZIP = b"\x1f\x8b"
+# How files begin, and what is in them then. Other files are text.
+_BEGINNINGS = {
+    b"PAR1": "Parquet",
+    b"ARROW1": "Arrow",
+    b"\xff\xff\xff\xff": "Arrow stream",
+    b"FEA1": "Feather version 1",
+    b"PK\x03\x04": "NPZ",
+    b"PK\x05\x06": "NPZ",
+    b"\x93NUMPY": "NPY",
+}
+_EXTENSIONS = {
+    ".parquet": "Parquet",
+    ".pq": "Parquet",
+    ".arrow": "Arrow",
+    ".feather": "Arrow",
+    ".ipc": "Arrow",
+    ".npz": "NPZ",
+}
+# Tables of numbers rarely pack to less than a twentieth, and little is never too much.
+_MAX_RATIO = 20
+_ALWAYS_ALLOWED = 256 << 20
+# What is copied because it can be read only once goes to a disk, not to memory.
+_MAX_COPY = 1 << 30
+
+
+class Budget:
+    """Bytes that may still be unpacked in one pass over a file, so that it cannot fill the memory.
+
+    Examples
+    --------
+    >>> budget = Budget("target.npz unpacks to", 2000 << 20)
+    >>> budget.take(1 << 30)
+    >>> budget.take(2 << 30)
+    Traceback (most recent call last):
+    truemix.exceptions.InputError: target.npz unpacks to more than 2,000 MiB, ...
+    """
+
+    def __init__(self, what: str, default: int) -> None:
+        self._what = what
+        self._limit = self._left = max_bytes(default)
+
+    def take(self, n_bytes: int) -> None:
+        """Take bytes away, or refuse the file."""
+        self.check(n_bytes)
+        self._left -= n_bytes
+
+    def check(self, n_bytes: int) -> None:
+        """Refuse the file if so much is not left."""
+        if n_bytes > self._left:
+            limit = self._limit
+            shown = f"{limit >> 20:,} MiB" if limit >> 20 else f"{limit:,} bytes"
+            raise InputError(
+                f"{self._what} more than {shown}, which may be meant to fill the memory or the "
+                "disk; if it is what you want to read, set the environment variable "
+                f"{VARIABLE} to the number of bytes to allow."
+            )
+
+
+@dataclass(frozen=True)
+class Source:
+    """An input that can be read more than once.
+
+    Attributes
+    ----------
+    name : str
+        How messages call it: the file's name, or "stdin".
+    path : Path
+        The file to read.
+    packed_bytes : int or None
+        Size of the file that it was unpacked from, if it was.
+    """
+
+    name: str
+    path: Path
+    packed_bytes: int | None = None
+
+    def kind(self) -> str:
+        """Return what is in the file, by how it begins; "text" if it is no known format.
+
+        Contents count, not the name: stdin has none, and files are renamed.
+        """
+        with self.path.open("rb") as file:
+            beginning = file.read(8)
+        if not beginning:
+            raise InputError(
+                f"{self.name} is empty; expected a table with a header and at least one row."
+            )
+        for start, kind in _BEGINNINGS.items():
+            if beginning.startswith(start):
+                return kind
+        expected = _EXTENSIONS.get(self.path.suffix.lower())
+        if expected is not None:
+            raise InputError(
+                f"{self.name} does not begin like {expected} data; it is damaged or has the wrong "
+                "extension. Write it again, or rename it if it holds text."
+            )
+        return "text"
+
+    def budget(self) -> Budget:
+        """Return how much may be unpacked in one pass over the file."""
+        packed = self.path.stat().st_size if self.packed_bytes is None else self.packed_bytes
+        return Budget(f"{self.name} unpacks to", max(_ALWAYS_ALLOWED, _MAX_RATIO * packed))
+
+
+def open_source(argument: str, stack: ExitStack) -> Source:
+    """Return the input that a command line argument names; ``stack`` cleans up behind it."""
+    source = _stdin(stack) if argument == STDIN else _file(argument, stack)
+    with source.path.open("rb") as file:
+        packed = file.read(2) == _GZIP
+    if not packed:
+        return source
+    try:
+        # Unpacked once, because a table is read more than once.
+        with gzip.open(source.path, "rb") as file:
+            unpacked = _copied(file, source.name, source.budget(), stack)
+            return replace(unpacked, packed_bytes=source.path.stat().st_size)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise damaged(source.name, "gzip", error) from None
+
+
+def damaged(name: str, what: str, error: Exception) -> InputError:
+    """Build the sentence for a file that ends early or holds something else."""
+    reason = " ".join(str(error).split())[:120] or type(error).__name__
+    return InputError(f"{name} is not a complete {what} file ({reason}); write or copy it again.")
+
+
+def _stdin(stack: ExitStack) -> Source:
+    if sys.stdin is None:
+        raise InputError("Stdin is closed; send a table to it, or name a file instead of -.")
+    try:
+        return _copied(sys.stdin.buffer, "stdin", Budget("stdin sends", _MAX_COPY), stack)
+    except OSError as error:
+        raise InputError(
+            f"Stdin cannot be read ({error.strerror or error}); expected a table."
+        ) from None
+
+
+def _file(argument: str, stack: ExitStack) -> Source:
+    path = Path(argument)
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise InputError(f"{argument} is a folder; expected a file.")
+        # Opened here, so that a file that may not be read is known at once.
+        with path.open("rb") as file:
+            if stat.S_ISREG(mode):
+                return Source(path.name, path)
+            # A pipe can be read only once, like stdin.
+            return _copied(file, path.name, Budget(f"{path.name} sends", _MAX_COPY), stack)
+    except FileNotFoundError:
+        raise InputError(
+            f"There is no file {argument}; expected a table (CSV, TSV, Parquet, Arrow or NPZ), or "
+            "- for stdin. Check the name."
+        ) from None
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"The file {argument!r} cannot be read ({reason}); check its name and permissions."
+        ) from None
+
+
+def _copied(
+    stream: IO[bytes] | gzip.GzipFile, name: str, budget: Budget, stack: ExitStack
+) -> Source:
+    """Copy a stream to a file that goes away with ``stack``: formats are read in any order."""
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="truemix-"))
+    path = Path(folder) / "copy"
+    with path.open("wb") as file:
+        while data := stream.read(1 << 20):
+            budget.take(len(data))
+            file.write(data)
+    return Source(name, path)
