@@ -59,11 +59,12 @@ def main():
     print(estimate)
 
     truth = np.bincount(digits) / len(digits)
-    table = estimate.frame()[["prevalence", "counted"]].assign(truth=truth)
+    table = estimate.frame()[["prevalence", "classify_and_count"]].assign(truth=truth)
     error = table.sub(truth, axis=0).abs().mean()
     print("\nThe truth beside it (in a real batch nobody knows it), in percent:")
     print((100 * table).round(1).T.to_string())
-    print(f"\nMean error: counting {error['counted']:.1%}, truemix {error['prevalence']:.1%}.")
+    counting, ours = error["classify_and_count"], error["prevalence"]
+    print(f"\nMean error: counting {counting:.1%}, truemix {ours:.1%}.")
     draw(estimate, truth, picture)
     print(f"Picture: {picture}")
 

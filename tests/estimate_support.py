@@ -11,7 +11,7 @@ def estimate(n_classes=3, **changes):
     fields = {
         "classes": np.array([f"class {k}" for k in range(n_classes)]),
         "prevalence": share,
-        "counted": np.full(n_classes, 1 / n_classes),
+        "classify_and_count": np.full(n_classes, 1 / n_classes),
         "train_prevalence": share[::-1].copy(),
         "n_items": 1234,
         "method": "KDEy",

@@ -47,7 +47,7 @@ def test_methods_without_draws_have_no_intervals_and_functions_are_metrics(data)
     def worst(true, estimated):
         return np.abs(true - estimated).max()
 
-    fitted = {"counted": CC().fit(P, y), "mean": PCC().fit(P, y)}
+    fitted = {"classify_and_count": CC().fit(P, y), "mean": PCC().fit(P, y)}
     frame = evaluate(fitted, pool, labels, protocol=BAGS, metrics=[worst, "winkler_score"])
     assert "winkler_score" not in frame
     assert len(frame) == 12

@@ -34,7 +34,7 @@ def data():
 def test_evaluation_needs_no_labels_where_mixes_are_known(data):
     references, (pool, codes), drawn = data
     fitted = {
-        "counted": CC().fit(*references),
+        "classify_and_count": CC().fit(*references),
         "drawn": BayesianEMQ(draws=50, random_state=0).fit(*references),
     }
     expected = evaluate(fitted, pool, codes, protocol=DirichletBags(n_bags=6, bag_size=50))

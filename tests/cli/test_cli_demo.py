@@ -35,10 +35,10 @@ def _check_weeks(weeks, truth):
     assert both["n_items"].between(40, 400).all()
     inside = both["true"].between(both["lower"] - 1e-4, both["upper"] + 1e-4)
     assert inside.mean() > 0.8
-    error, counted = ((both[name] - both["true"]).abs() for name in ("share", "counted"))
+    error, counted = ((both[name] - both["true"]).abs() for name in ("share", "classify_and_count"))
     assert error.mean() < 0.75 * counted.mean()
     peak = both[(both["class"] == "delivery") & (both["true"] > 0.35)]
-    assert (peak["counted"] < peak["true"] - 0.08).all()
+    assert (peak["classify_and_count"] < peak["true"] - 0.08).all()
     assert ((peak["share"] - peak["true"]).abs() < 0.08).all()
 
 

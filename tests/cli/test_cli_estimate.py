@@ -29,7 +29,10 @@ def test_the_answer_is_the_librarys_to_the_last_digit(tmp_path, capsys):
     frame = estimate.frame().reset_index()
     found = pd.DataFrame(done.json["groups"][0]["classes"])
     assert found["class"].tolist() == CLASSES.tolist()
-    for own, name in [("share", "prevalence"), *((n, n) for n in ("lower", "upper", "counted"))]:
+    for own, name in [
+        ("share", "prevalence"),
+        *((n, n) for n in ("lower", "upper", "classify_and_count")),
+    ]:
         np.testing.assert_array_equal(found[own], frame[name])
     assert done.json["reference"] == {"name": "reference.csv", "n_items": 120}
     assert done.json["target"] == {"name": "target.csv", "n_items": 150}
@@ -97,7 +100,7 @@ def test_json_csv_and_table_carry_the_same_numbers(tmp_path, capsys):
         assert float(row.pop("check_p_value")) == shift["adjusted_p_value"]
         assert {k: float(v) if v else None for k, v in row.items()} == {k: each[k] for k in row}
         assert line.startswith(f"{group['group']}  ")
-        for name in ("share", "counted", "reference"):
+        for name in ("share", "classify_and_count", "reference"):
             assert percent(each[name]) in line
         assert f"{100 * each['lower']:.1f} {DASH} " in line
         assert f"{100 * each['upper']:.1f} %" in line

@@ -42,7 +42,7 @@ def test_the_frame_has_a_row_per_class():
     table = estimate().frame()
     assert table.index.name == "class"
     assert table.index.tolist() == ["class 0", "class 1", "class 2"]
-    assert table.columns.tolist() == ["prevalence", "counted", "reference"]
+    assert table.columns.tolist() == ["prevalence", "classify_and_count", "reference"]
     np.testing.assert_allclose(table["prevalence"], [1 / 6, 2 / 6, 3 / 6])
 
 
@@ -145,8 +145,8 @@ def test_a_point_estimate_says_what_needs_draws(ask):
     ("changes", "sentence"),
     [
         (
-            {"counted": np.ones(2)},
-            r"counted has shape \(2,\); expected one share for each of the 3",
+            {"classify_and_count": np.ones(2)},
+            r"classify_and_count has shape \(2,\); expected one share for each of the 3",
         ),
         ({"draws": np.ones((5, 2))}, r"draws has shape \(5, 2\); expected one row per draw"),
         ({"other_draws": np.ones(3)}, r"other_draws has shape \(3,\)"),
@@ -197,7 +197,13 @@ def test_an_error_inside_an_event_comes_through():
 def test_the_frame_holds_the_intervals_at_the_level_asked_for():
     both = sampled([20, 30, 50])
     table = both.frame(level=0.5)
-    assert table.columns.tolist() == ["prevalence", "lower", "upper", "counted", "reference"]
+    assert table.columns.tolist() == [
+        "prevalence",
+        "lower",
+        "upper",
+        "classify_and_count",
+        "reference",
+    ]
     np.testing.assert_array_equal(table[["lower", "upper"]], both.interval(0.5))
 
 
@@ -206,7 +212,7 @@ def test_the_frame_of_a_set_says_what_rose():
     table = EstimateSet(groups).frame()
     assert table.columns.tolist() == [
         *("group", "class", "prevalence", "lower", "upper"),
-        *("counted", "reference", "n_items", "prob_increase"),
+        *("classify_and_count", "reference", "n_items", "prob_increase"),
     ]
     rose = table.pivot_table(index="group", columns="class", values="prob_increase", dropna=False)
     assert rose.loc["w1"].isna().all()

@@ -11,7 +11,14 @@ from truemix.estimates.files import decode, encode
 
 
 def same(first, second):
-    for name in ("classes", "prevalence", "counted", "train_prevalence", "draws", "other_draws"):
+    for name in (
+        "classes",
+        "prevalence",
+        "classify_and_count",
+        "train_prevalence",
+        "draws",
+        "other_draws",
+    ):
         np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
     for name in ("n_items", "method", "estimand", "settings", "diagnostics"):
         assert getattr(first, name) == getattr(second, name)
@@ -81,7 +88,7 @@ def test_damage_anywhere_is_an_error(tmp_path):
         ({"estimand": "both"}, {}, "is damaged"),
         ({"n_items": "many"}, {}, "is damaged"),
         ({}, {"draws": np.ones((4, 5))}, "is damaged"),
-        ({}, {"counted": np.array(["a", "b"])}, "is damaged"),
+        ({}, {"classify_and_count": np.array(["a", "b"])}, "is damaged"),
         ({}, {"prevalence": np.array([0.5, np.nan])}, "prevalence holds nan"),
         ({}, {"prevalence": np.array([1.5, -0.5])}, "prevalence holds 1.5"),
         ({}, {"prevalence": np.array([0.5, 0.6])}, "prevalence holds shares that add up to 1.1"),

@@ -94,7 +94,7 @@ def test_the_forest_shows_the_numbers():
     np.testing.assert_allclose(segments[:, :, 0], e.interval(0.8))
     by_label = {line.get_label(): line.get_xdata() for line in ax.lines}
     np.testing.assert_array_equal(by_label["estimate, 80 % interval"], e.prevalence)
-    np.testing.assert_array_equal(by_label["counted"], e.counted)
+    np.testing.assert_array_equal(by_label["counted"], e.classify_and_count)
     np.testing.assert_array_equal(by_label["reference mix"], e.train_prevalence)
     assert ax.get_ylim()[0] > ax.get_ylim()[1]
 

@@ -100,7 +100,7 @@ def numbers(loaded: object) -> list[object]:
             return [loaded.get_params()]
         estimate = loaded.quantify(target())
     text = repr(estimate) + json.dumps(summarize(estimate), allow_nan=False)
-    found = [estimate.prevalence, estimate.counted, estimate.train_prevalence]
+    found = [estimate.prevalence, estimate.classify_and_count, estimate.train_prevalence]
     if estimate.draws is not None:
         found += [*estimate.draws, *(() if estimate.other_draws is None else estimate.other_draws)]
         estimate.interval()

@@ -76,7 +76,7 @@ def test_counting_averages_the_models_decisions(features, by_hand):
     decided = np.eye(3)[by_hand[1].argmax(axis=2)].mean(axis=(0, 1))
     found = fitted(CC(), features)
     np.testing.assert_allclose(found.predict(features[2]), decided)
-    np.testing.assert_allclose(found.quantify(features[2]).counted, decided)
+    np.testing.assert_allclose(found.quantify(features[2]).classify_and_count, decided)
     assert found.quantify(features[2]).n_items == 150
 
 

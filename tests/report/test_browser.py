@@ -108,7 +108,7 @@ def test_the_headline_and_the_numbers_are_those_of_the_json(visit, reports):
     for number, entry in enumerate(classes):
         data = rows.nth(number).locator("data")
         values = [float(value) for value in data.evaluate_all("each => each.map(e => e.value)")]
-        keys = ("share", "lower", "upper", "counted", "reference")
+        keys = ("share", "lower", "upper", "classify_and_count", "reference")
         assert values == [entry[key] for key in keys]
         texts = [text.replace("\xa0%", "") for text in data.all_inner_texts()]
         assert texts == [f"{100 * entry[key]:.1f}" for key in keys]

@@ -19,7 +19,7 @@ def entry(share, half_width=0.05, counted=None, reference=0.5):
         "share": share,
         "lower": max(0.0, share - half_width),
         "upper": min(1.0, share + half_width),
-        "counted": share if counted is None else counted,
+        "classify_and_count": share if counted is None else counted,
         "reference": reference,
         "prob_increase": None,
     }
@@ -66,7 +66,11 @@ def test_positions_grow_with_the_share_and_stay_inside():
 def test_marks_of_a_line_are_where_their_shares_are():
     picture = forest([entry(0.2, counted=0.3, reference=0.4)], [(0.18, 0.22)])
     at, strip = picture.scale.at, picture.strips[0]
-    assert (strip.estimate, strip.counted, strip.reference) == (at(0.2), at(0.3), at(0.4))
+    assert (strip.estimate, strip.counted, strip.reference) == (
+        at(0.2),
+        at(0.3),
+        at(0.4),
+    )
     assert strip.interval == pytest.approx((at(0.15), at(0.25) - at(0.15)))
     assert strip.middle == pytest.approx((at(0.18), at(0.22) - at(0.18)))
 
@@ -184,7 +188,12 @@ def test_lines_and_bands_go_through_the_numbers():
     groups = weeks([f"W{i}" for i in range(5)])
     picture = timeline(groups, [0, 2])
     assert [panel.number for panel in picture.panels] == [0, 2]
-    top = max(g["classes"][k][key] for g in groups for k in (0, 2) for key in ("upper", "counted"))
+    top = max(
+        g["classes"][k][key]
+        for g in groups
+        for k in (0, 2)
+        for key in ("upper", "classify_and_count")
+    )
     labels = [float(tick.label.removesuffix(" %")) for tick in picture.rows]
     assert labels[-1] >= 100 * top
     panel = picture.panels[1]

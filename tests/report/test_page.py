@@ -184,7 +184,7 @@ def shares_of(page):
 def test_the_numbers_of_the_table_are_those_of_the_summary():
     for name in ("two", "three", "nasty", "one item"):
         [group] = PAGES[name]["groups"]
-        keys = ("share", "lower", "upper", "counted", "reference")
+        keys = ("share", "lower", "upper", "classify_and_count", "reference")
         expected = [row[key] for row in group["classes"] for key in keys]
         assert shares_of(HTML[name]) == expected
 
@@ -238,7 +238,7 @@ def test_the_numbers_behind_the_panels_are_those_of_the_groups():
             entry = group["classes"][k]
             assert row[:3] == [group["group"], "200", f"{100 * entry['share']:.1f} %"]
             assert row[3] == f"{100 * entry['lower']:.1f} {DASH} {100 * entry['upper']:.1f} %"
-            assert row[4] == f"{100 * entry['counted']:.1f} %"
+            assert row[4] == f"{100 * entry['classify_and_count']:.1f} %"
             assert row[5] == chance_that_it_rose(entry["prob_increase"])
 
 

@@ -37,7 +37,7 @@ def two(spam=0.31, half_width=0.03, counted=0.22, **changes):
     fields = {
         "classes": np.array(["ham", "spam"]),
         "prevalence": share,
-        "counted": np.array([1 - counted, counted]),
+        "classify_and_count": np.array([1 - counted, counted]),
         "train_prevalence": np.array([0.5, 0.5]),
         "n_items": 1000,
         "method": "BayesianKDEy",
@@ -284,12 +284,12 @@ def test_a_count_that_agrees_is_said_to_agree():
 
 
 def test_of_many_classes_the_largest_is_named_and_the_one_whose_count_is_furthest_off():
-    full = sampled([100.0, 200.0, 700.0], counted=np.array([0.3, 0.1, 0.6]))
+    full = sampled([100.0, 200.0, 700.0], classify_and_count=np.array([0.3, 0.1, 0.6]))
     text = summarize(full)["headline"]
     assert "“class 2”, the largest of 3 classes, between" in text
     assert "outside the intervals of 3 of the 3 classes, furthest for “class 0”: 30.0 %" in text
     inside = sampled([10.0, 20.0, 70.0])
-    inside = Estimate(**{**vars(inside), "counted": inside.prevalence})
+    inside = Estimate(**{**vars(inside), "classify_and_count": inside.prevalence})
     assert "inside the intervals of all classes" in summarize(inside)["headline"]
 
 

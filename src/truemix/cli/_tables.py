@@ -66,7 +66,7 @@ def _summary_rows(summary: dict[str, Any], columns: list[str]) -> list[list[str]
             "class": shown_name(each["class"]),
             "estimate": percent(each["share"]),
             "interval": interval,
-            "counted": percent(each["counted"]),
+            "counted": percent(each["classify_and_count"]),
             "reference": percent(each["reference"]),
             "rose": "" if increase is None else chance(increase),
             "fits": FITS[group["checks"]["label_shift"]["verdict"]],

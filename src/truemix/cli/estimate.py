@@ -16,7 +16,16 @@ if TYPE_CHECKING:
     from truemix.cli._work import Prepared
     from truemix.estimates import Estimate, EstimateSet
 
-_COLUMNS = ("class", "share", "lower", "upper", "counted", "reference", "prob_increase", "n_items")
+_COLUMNS = (
+    "class",
+    "share",
+    "lower",
+    "upper",
+    "classify_and_count",
+    "reference",
+    "prob_increase",
+    "n_items",
+)
 
 
 @options.with_options

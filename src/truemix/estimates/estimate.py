@@ -41,7 +41,7 @@ class Estimate:
         Class labels; everything per class is in this order.
     prevalence : ndarray of shape (K,)
         Estimated share of each class, summing to one; with draws, their mean.
-    counted : ndarray of shape (K,)
+    classify_and_count : ndarray of shape (K,)
         What the classifier alone would have said: the share of items it puts into each class.
     train_prevalence : ndarray of shape (K,)
         Shares in the reference.
@@ -76,7 +76,7 @@ class Estimate:
     >>> point = Estimate(
     ...     classes=np.array(["ham", "spam"]),
     ...     prevalence=np.array([0.7, 0.3]),
-    ...     counted=np.array([0.8, 0.2]),
+    ...     classify_and_count=np.array([0.8, 0.2]),
     ...     train_prevalence=np.array([0.5, 0.5]),
     ...     n_items=100,
     ...     method="KDEy",
@@ -106,7 +106,7 @@ class Estimate:
 
     classes: AnyArray
     prevalence: FloatArray
-    counted: FloatArray
+    classify_and_count: FloatArray
     train_prevalence: FloatArray
     n_items: int
     method: str
@@ -122,7 +122,7 @@ class Estimate:
     def __post_init__(self) -> None:
         check_choice(self.estimand, "estimand", ESTIMANDS)
         K = len(self.classes)
-        for name in ("prevalence", "counted", "train_prevalence"):
+        for name in ("prevalence", "classify_and_count", "train_prevalence"):
             if np.shape(getattr(self, name)) != (K,):
                 raise InputError(
                     f"{name} has shape {np.shape(getattr(self, name))}; expected one share for "
@@ -352,8 +352,8 @@ class Estimate:
         Returns
         -------
         DataFrame
-            Columns: ``prevalence``, with draws ``lower`` and ``upper`` (equal-tailed), ``counted``
-            (classify and count) and ``reference`` (the shares in the reference).
+            Columns: ``prevalence``, with draws ``lower`` and ``upper`` (equal-tailed),
+            ``classify_and_count`` and ``reference`` (the shares in the reference).
         """
         return estimate_frame(self, level)
 

@@ -20,7 +20,7 @@ def estimate_frame(estimate: Estimate, level: float) -> pd.DataFrame:
     columns = {"prevalence": estimate.prevalence}
     if estimate.draws is not None:
         columns["lower"], columns["upper"] = estimate.interval(level).T
-    columns["counted"] = estimate.counted
+    columns["classify_and_count"] = estimate.classify_and_count
     columns["reference"] = estimate.train_prevalence
     return by_class(estimate, columns)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 E = TypeVar("E", bound="Estimate")
 KIND = ArchiveKind("estimate", "Estimate.save")
 TEXT = ("method", "estimand")
-ARRAYS = ("prevalence", "counted", "train_prevalence")
+ARRAYS = ("prevalence", "classify_and_count", "train_prevalence")
 DRAWS = ("draws", "other_draws")
 UNKNOWN = "unknown_"
 # More replicates than any estimate has draws.

@@ -83,7 +83,7 @@ def draw(
     if reference:
         marks["reference"] = estimate.train_prevalence
     if counted:
-        marks["counted"] = estimate.counted
+        marks["counted"] = estimate.classify_and_count
     if kind == "ternary":
         _ternary(estimate, ax, level, marks)
     else:

@@ -85,7 +85,7 @@ def estimate_table(estimate: Estimate) -> Table:
     columns = {"estimate": _column(percent, estimate.prevalence[shown])}
     if estimate.draws is not None:
         columns["interval"] = intervals(estimate.interval(LEVEL_SHOWN)[shown], DASH, " %")
-    columns["counted"] = _column(percent, estimate.counted[shown])
+    columns["counted"] = _column(percent, estimate.classify_and_count[shown])
     columns["reference"] = _column(percent, estimate.train_prevalence[shown])
     below = _left_out(estimate.classes, shown, "smaller classes")
     if estimate.draws is not None:

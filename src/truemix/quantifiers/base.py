@@ -347,7 +347,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         return Estimate(
             classes=self.classes_,
             prevalence=shares.prevalence,
-            counted=decided / decided.sum(),
+            classify_and_count=decided / decided.sum(),
             train_prevalence=self.train_prevalence_,
             n_items=scored.shape[1],
             method=type(self).__name__,

@@ -26,7 +26,7 @@ def headline(
     Parameters
     ----------
     classes : list of dict
-        As in a summary: ``class``, ``share``, ``lower``, ``upper``, ``counted``.
+        As in a summary: ``class``, ``share``, ``lower``, ``upper``, ``classify_and_count``.
     level : float
         Level of the intervals.
     trust : Trust
@@ -40,8 +40,9 @@ def headline(
 
     Examples
     --------
-    >>> spam = {"class": "spam", "share": 0.31, "lower": 0.28, "upper": 0.34, "counted": 0.22}
-    >>> ham = {"class": "ham", "share": 0.69, "lower": 0.66, "upper": 0.72, "counted": 0.78}
+    >>> spam = {"class": "spam", "share": 0.31, "lower": 0.28, "upper": 0.34}
+    >>> ham = {"class": "ham", "share": 0.69, "lower": 0.66, "upper": 0.72}
+    >>> spam["classify_and_count"], ham["classify_and_count"] = 0.22, 0.78
     >>> headline([ham, spam], 0.95, Trust("BayesianKDEy", fits=True))
     ['About 31 % spam, between 28 % and 34 % with 95 % probability; the classifier alone would have
     said 22 %.']
@@ -233,15 +234,18 @@ def _between(entry: dict[str, Any], level: float, promised: str | None) -> str:
 
 def _counted(entry: dict[str, Any]) -> str:
     digits = _digits(entry)
-    counted = percent(entry["counted"], digits)
+    counted = percent(entry["classify_and_count"], digits)
     return "the same" if counted == percent(entry["share"], digits) else counted
 
 
 def _excess(entry: dict[str, Any]) -> float:
     """Return how far the count lies outside the interval, or from the estimate without one."""
     if entry["lower"] is None:
-        return abs(float(entry["counted"] - entry["share"]))
-    return max(float(entry["lower"] - entry["counted"]), float(entry["counted"] - entry["upper"]))
+        return abs(float(entry["classify_and_count"] - entry["share"]))
+    return max(
+        float(entry["lower"] - entry["classify_and_count"]),
+        float(entry["classify_and_count"] - entry["upper"]),
+    )
 
 
 def _furthest_off(classes: Sequence[dict[str, Any]], main: dict[str, Any]) -> list[str]:
@@ -251,8 +255,8 @@ def _furthest_off(classes: Sequence[dict[str, Any]], main: dict[str, Any]) -> li
         if worst is main or _excess(worst) < 0.0005:
             return []
         return [
-            f"Its count is furthest off for {_name(worst)}: {percent(worst['counted'])} instead "
-            f"of {percent(worst['share'])}."
+            f"Its count is furthest off for {_name(worst)}: {percent(worst['classify_and_count'])} "
+            f"instead of {percent(worst['share'])}."
         ]
     outside = sum(_excess(entry) > 0 for entry in classes)
     if not outside:
@@ -260,7 +264,7 @@ def _furthest_off(classes: Sequence[dict[str, Any]], main: dict[str, Any]) -> li
     where = ""
     if worst is not main:
         bounds = f"{percent(worst['lower'])} to {percent(worst['upper'])}"
-        counted = percent(worst["counted"])
+        counted = percent(worst["classify_and_count"])
         where = f", furthest for {_name(worst)}: {counted} where the interval is {bounds}"
     of = f"of {outside} of the {len(classes)} classes"
     return [f"Its counts lie outside the intervals {of}{where}."]

@@ -85,7 +85,7 @@ def summarize(
     >>> estimate = Estimate(
     ...     classes=np.array(["ham", "spam"]),
     ...     prevalence=np.array([0.7, 0.3]),
-    ...     counted=np.array([0.8, 0.2]),
+    ...     classify_and_count=np.array([0.8, 0.2]),
     ...     train_prevalence=np.array([0.5, 0.5]),
     ...     n_items=100,
     ...     method="KDEy",
@@ -208,7 +208,7 @@ def _classes(estimate: Estimate, before: Estimate | None, level: float) -> list[
         "share": estimate.prevalence.tolist(),
         "lower": lower,
         "upper": upper,
-        "counted": estimate.counted.tolist(),
+        "classify_and_count": estimate.classify_and_count.tolist(),
         "reference": estimate.train_prevalence.tolist(),
         "prob_increase": missing if increase is None else increase.tolist(),
     }

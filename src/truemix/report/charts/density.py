@@ -66,7 +66,8 @@ def density(entry: dict[str, Any], levels: list[float], values: list[float], n: 
 
     Examples
     --------
-    >>> entry = {"share": 0.5, "lower": 0.41, "upper": 0.59, "counted": 0.2, "reference": 0.5}
+    >>> entry = {"share": 0.5, "lower": 0.41, "upper": 0.59}
+    >>> entry |= {"classify_and_count": 0.2, "reference": 0.5}
     >>> picture = density(entry, [0.0, 1.0], [0.4, 0.6], 1000)
     >>> picture.estimate, picture.counted.side
     (50.0, 'left')
@@ -87,7 +88,7 @@ def density(entry: dict[str, Any], levels: list[float], values: list[float], n: 
         scale,
         *paths,
         estimate=scale.at(entry["share"]),
-        counted=_pointer(entry["counted"], scale),
+        counted=_pointer(entry["classify_and_count"], scale),
         reference=_pointer(entry["reference"], scale),
     )
 
@@ -138,7 +139,9 @@ def _limits(entry: dict[str, Any], values: list[float], width: float, room: floa
     reach = max(high - low, 6.0 * width)
     # What is near enough to be shown without squeezing the curve is shown; else an arrow points.
     near = [
-        entry[key] for key in ("counted", "reference") if low - reach < entry[key] < high + reach
+        entry[key]
+        for key in ("classify_and_count", "reference")
+        if low - reach < entry[key] < high + reach
     ]
     low, high = min([low, *near]), max([high, *near])
     margin = 0.12 * (high - low) + 3.0 * width

@@ -36,7 +36,8 @@ def forest(
     Parameters
     ----------
     entries : list of dict
-        Classes of a summary: ``share``, ``lower``, ``upper``, ``counted``, ``reference``.
+        Classes of a summary: ``share``, ``lower``, ``upper``, ``classify_and_count`` and
+        ``reference``.
     middles : list of (float, float) or None
         The interval that holds half of the probability, where it is known.
 
@@ -46,12 +47,13 @@ def forest(
 
     Examples
     --------
-    >>> entry = {"share": 0.3, "lower": 0.2, "upper": 0.4, "counted": 0.1, "reference": 0.5}
+    >>> entry = {"share": 0.3, "lower": 0.2, "upper": 0.4}
+    >>> entry |= {"classify_and_count": 0.1, "reference": 0.5}
     >>> picture = forest([entry])
     >>> picture.scale.high, picture.strips[0].counted
     (0.5, 21.2)
     """
-    keys = ("share", "upper", "counted", "reference")
+    keys = ("share", "upper", "classify_and_count", "reference")
     reach = max((float(e[k]) for e in entries for k in keys if e.get(k) is not None), default=1.0)
     scale = Scale.covering(0.0, max(reach, 0.001), most=6)
     known = middles if middles is not None else [None] * len(entries)
@@ -63,7 +65,7 @@ def _strip(entry: dict[str, Any], middle: tuple[float, float] | None, scale: Sca
     reference = entry.get("reference")
     return Strip(
         estimate=scale.at(entry["share"]),
-        counted=scale.at(entry["counted"]),
+        counted=scale.at(entry["classify_and_count"]),
         reference=None if reference is None else scale.at(reference),
         interval=None if entry["lower"] is None else scale.span(entry["lower"], entry["upper"]),
         middle=None if middle is None else scale.span(*middle),

@@ -74,13 +74,13 @@ def ternary(classes: Sequence[dict[str, Any]], draws: list[list[float]]) -> Tern
 
     Examples
     --------
-    >>> classes = [{"share": s, "counted": s, "reference": s} for s in (0.6, 0.2, 0.2)]
+    >>> classes = [{"share": s, "classify_and_count": s, "reference": s} for s in (0.6, 0.2, 0.2)]
     >>> picture = ternary(classes, [[0.6, 0.2, 0.2]])
     >>> picture.estimate.x == WIDTH / 2
     True
     """
     marks = np.array(
-        [[entry[key] for entry in classes] for key in ("share", "counted", "reference")]
+        [[entry[key] for entry in classes] for key in ("share", "classify_and_count", "reference")]
     )
     shown = np.concatenate([marks, np.array(draws, dtype=float).reshape(-1, 3)])
     step, smallest = _zoom(shown)

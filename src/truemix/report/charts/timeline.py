@@ -79,14 +79,15 @@ def timeline(groups: Sequence[dict[str, Any]], shown: Sequence[int]) -> Timeline
     Examples
     --------
     >>> def week(number, share):
-    ...     entry = {"share": share, "lower": None, "upper": None, "counted": 0.1, "reference": 0.2}
+    ...     entry = {"share": share, "lower": None, "upper": None}
+    ...     entry |= {"classify_and_count": 0.1, "reference": 0.2}
     ...     return {"group": number, "classes": [entry], "quantiles": None}
     >>> picture = timeline([week(1, 0.1), week(2, 0.2), week(4, 0.4)], [0])
     >>> [tick.label for tick in picture.columns], [round(dot.x) for dot in picture.panels[0].dots]
     (['1', '2', '4'], [2, 34, 98])
     """
     entries = [[group["classes"][number] for group in groups] for number in shown]
-    keys = ("share", "upper", "counted", "reference")
+    keys = ("share", "upper", "classify_and_count", "reference")
     reach = max(e[k] for column in entries for e in column for k in keys if e[k] is not None)
     # From the top down, as pictures are measured; room for the highest mark.
     scale = Scale.covering(0.0, max(reach, 0.001), most=4, margin=0.0)
@@ -127,10 +128,10 @@ def _panel(
         band=_band(places, bounds, down),
         middle=_band(places, middles, down),
         line=line("share"),
-        counted=line("counted"),
+        counted=line("classify_and_count"),
         # The last one always: it is the one that is labelled.
         dots=dots("share") if marked else dots("share")[-1:],
-        counted_dots=dots("counted") if marked else [],
+        counted_dots=dots("classify_and_count") if marked else [],
         reference=round(down(column[-1]["reference"]), 2),
     )
 
