@@ -30,7 +30,7 @@ from truemix.inference.batched import check_bags
 from truemix.inference.protocol import MixtureResult
 from truemix.quantifiers.content_order import reference_order
 from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring, read_labels
-from truemix.quantifiers.shares import split_result
+from truemix.quantifiers.shares import check_shares, split_result
 from truemix.quantifiers.wiring import infer
 from truemix.tables import column_names, groups_of
 
@@ -304,7 +304,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         if not hasattr(parts.model, "restore"):
             raise InputError(f"the model {type(parts.model).__name__} cannot be restored")
         parts.model.restore(state, len(classes))
-        _check_shares(parts.model, shares)
+        check_shares(parts.model, shares)
         parts.inference.prepare(classes, shares)
         if hasattr(parts.inference, "seed_"):
             seed = int(read_text(state, "seed", SEED))
@@ -397,19 +397,6 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             self.feature_names_in_ = np.asarray(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-
-
-def _check_shares(model: Any, shares: FloatArray) -> None:
-    """Refuse a model that was learned from references of other shares."""
-    counts: FloatArray
-    if hasattr(model, "references_"):
-        counts = np.bincount(model.references_[1], minlength=len(shares)).astype(np.float64)
-    elif hasattr(model, "counts_"):
-        counts = model.counts_.sum(axis=1)
-    else:
-        counts = getattr(model, "shares_", shares)
-    if not np.allclose(counts / counts.sum(), shares, rtol=0.0, atol=1e-9):
-        raise InputError("the references do not have the shares of train_prevalence")
 
 
 def _plain(value: Any) -> Any:

@@ -10,6 +10,7 @@ from truemix._typing import FloatArray
 from truemix.inference import ConfusionPosterior
 from truemix.models import Confusion
 from truemix.quantifiers.base import Parts, Quantifier
+from truemix.quantifiers.sampling import sampling_parameters
 
 
 class BayesianACC(Quantifier):
@@ -67,16 +68,7 @@ class BayesianACC(Quantifier):
 
     def parts(self) -> Parts:
         """Return counts of decisions, and the joint posterior of mix and confusion matrix."""
-        inference = ConfusionPosterior(
-            prior=self.prior,
-            temperature=self.temperature,
-            draws=self.draws,
-            warmup=self.warmup,
-            sampler=self.sampler,
-            estimand=self.estimand,
-            random_state=self.random_state,
-        )
-        return Parts(Confusion(), inference)
+        return Parts(Confusion(), ConfusionPosterior(**sampling_parameters(self)))
 
     @property
     def confusion_counts_(self) -> FloatArray:

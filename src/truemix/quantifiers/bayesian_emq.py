@@ -8,6 +8,7 @@ from truemix.exceptions import InputError
 from truemix.inference import Posterior
 from truemix.models import PosteriorRatio
 from truemix.quantifiers.base import Parts, Quantifier
+from truemix.quantifiers.sampling import sampling_parameters
 from truemix.validation import check_choice
 
 AUTOMATIC = "auto"
@@ -101,17 +102,7 @@ class BayesianEMQ(Quantifier):
     def parts(self) -> Parts:
         """Return posterior ratios, maybe with replicates, and the posterior of the mix."""
         uncertain = self._is_uncertain()
-        inference = Posterior(
-            prior=self.prior,
-            temperature=self.temperature,
-            draws=self.draws,
-            warmup=self.warmup,
-            sampler=self.sampler,
-            estimand=self.estimand,
-            replicated=uncertain,
-            with_mode=True,
-            random_state=self.random_state,
-        )
+        inference = Posterior(**sampling_parameters(self), replicated=uncertain, with_mode=True)
         return Parts(PosteriorRatio(calibration=self.calibration, uncertain=uncertain), inference)
 
     def _is_uncertain(self) -> bool:

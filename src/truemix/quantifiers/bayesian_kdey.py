@@ -7,7 +7,8 @@ from typing import Any
 from truemix.inference import Posterior
 from truemix.models import KernelDensity
 from truemix.quantifiers.base import Parts, Quantifier
-from truemix.quantifiers.kdey import known_classes, maybe_unknown
+from truemix.quantifiers.kdey import maybe_unknown, of_densities
+from truemix.quantifiers.sampling import sampling_parameters
 from truemix.validation import check_choice, parameter_error
 
 
@@ -121,29 +122,10 @@ class BayesianKDEy(Quantifier):
             shrinkage=self.shrinkage,
             averaging=self.averaging,
         )
-        inference = Posterior(
-            prior=self.prior,
-            temperature=self.temperature,
-            draws=self.draws,
-            warmup=self.warmup,
-            sampler=self.sampler,
-            estimand=self.estimand,
-            replicated=self.reference_uncertainty is not None,
-            random_state=self.random_state,
-        )
+        replicated = self.reference_uncertainty is not None
+        inference = Posterior(**sampling_parameters(self), replicated=replicated)
         return Parts(maybe_unknown(model, self.unknown), inference)
 
-    @property
-    def bandwidth_(self) -> float:
-        """The bandwidth in use."""
-        return known_classes(self.model_).bandwidth_
-
-    @property
-    def shrinkage_(self) -> float:
-        """The shrinkage in use."""
-        return known_classes(self.model_).shrinkage_
-
-    @property
-    def selection_(self) -> list[dict[str, Any]]:
-        """What was chosen automatically, as for :class:`truemix.KDEy`."""
-        return known_classes(self.model_).selection_
+    bandwidth_ = of_densities("bandwidth_", "The bandwidth in use.")
+    shrinkage_ = of_densities("shrinkage_", "The shrinkage in use.")
+    selection_ = of_densities("selection_", "What was chosen, as for :class:`truemix.KDEy`.")

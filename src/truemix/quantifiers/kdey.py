@@ -12,6 +12,23 @@ from truemix.quantifiers.base import Parts, Quantifier
 from truemix.validation import parameter_error
 
 
+def maybe_unknown(model: Any, unknown: Any) -> Any:
+    """Return a model, with a further class for items of none of the classes if wanted."""
+    if not isinstance(unknown, bool | np.bool_):
+        raise parameter_error("unknown", "True or False", unknown)
+    return WithUnknown(model=model) if unknown else model
+
+
+def of_densities(name: str, doc: str) -> Any:
+    """Return a property of a quantifier: what the densities of its known classes learned."""
+
+    def learned(self: Quantifier) -> Any:
+        model = self.model_
+        return getattr(model.model_ if isinstance(model, WithUnknown) else model, name)
+
+    return property(learned, doc=doc)
+
+
 class KDEy(Quantifier):
     """Quantification by kernel density estimation in the simplex (maximum likelihood).
 
@@ -88,34 +105,13 @@ class KDEy(Quantifier):
         )
         return Parts(maybe_unknown(model, self.unknown), MaximumLikelihood())
 
-    @property
-    def bandwidth_(self) -> float:
-        """The bandwidth in use."""
-        return known_classes(self.model_).bandwidth_
-
-    @property
-    def shrinkage_(self) -> float:
-        """The shrinkage in use."""
-        return known_classes(self.model_).shrinkage_
-
-    @property
-    def selection_(self) -> list[dict[str, Any]]:
+    bandwidth_ = of_densities("bandwidth_", "The bandwidth in use.")
+    shrinkage_ = of_densities("shrinkage_", "The shrinkage in use.")
+    selection_ = of_densities(
+        "selection_",
         """What was chosen automatically: the choice and the runners-up.
 
         Each with its bandwidth, shrinkage, mean absolute error on the bags, and whether it ties
         with the best one (the difference is within the noise).
-        """
-        return known_classes(self.model_).selection_
-
-
-def maybe_unknown(model: Any, unknown: Any) -> Any:
-    """Return a model, with a further class for items of none of the classes if wanted."""
-    if not isinstance(unknown, bool | np.bool_):
-        raise parameter_error("unknown", "True or False", unknown)
-    return WithUnknown(model=model) if unknown else model
-
-
-def known_classes(model: Any) -> KernelDensity:
-    """Return the densities of the classes that are known."""
-    densities: KernelDensity = model.model_ if isinstance(model, WithUnknown) else model
-    return densities
+        """,
+    )

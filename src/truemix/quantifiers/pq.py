@@ -7,6 +7,7 @@ from typing import Any
 from truemix.inference import ConfusionPosterior
 from truemix.models import Histogram
 from truemix.quantifiers.base import Parts, Quantifier
+from truemix.quantifiers.sampling import sampling_parameters
 
 
 class PQ(Quantifier):
@@ -68,13 +69,4 @@ class PQ(Quantifier):
 
     def parts(self) -> Parts:
         """Return bins of the posterior, and the joint posterior of mix and bin probabilities."""
-        inference = ConfusionPosterior(
-            prior=self.prior,
-            temperature=self.temperature,
-            draws=self.draws,
-            warmup=self.warmup,
-            sampler=self.sampler,
-            estimand=self.estimand,
-            random_state=self.random_state,
-        )
-        return Parts(Histogram(bins=self.bins), inference)
+        return Parts(Histogram(bins=self.bins), ConfusionPosterior(**sampling_parameters(self)))

@@ -1,0 +1,12 @@
+"""What all presets that draw have in common: the parameters of their sampler."""
+
+from __future__ import annotations
+
+from typing import Any
+
+NAMES = ("prior", "temperature", "draws", "warmup", "sampler", "estimand", "random_state")
+
+
+def sampling_parameters(quantifier: Any) -> dict[str, Any]:
+    """Return the parameters of a preset that its inference takes as they are."""
+    return {name: getattr(quantifier, name) for name in NAMES}
