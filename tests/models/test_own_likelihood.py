@@ -229,6 +229,28 @@ def test_parts_that_do_not_fit_are_named(parts, sentence, data):
         MixtureQuantifier(**parts).fit(P, y).predict(P)
 
 
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda L: L[:, :2], r"Odd.log_likelihood returned an array of shape \(400, 2\); expected"),
+        (lambda L: L[0], r"returned an array of shape \(3,\); expected \(400, 3\): one row per"),
+        (lambda L: L * np.nan, "log_likelihood is .*nan in row 0, column 0; every entry must be"),
+        (lambda L: L - np.inf, "log_likelihood is -inf for every class in row 0; each item must"),
+    ],
+)
+def test_a_matrix_that_is_none_is_told(change, sentence, data):
+    (P, y), _ = data
+
+    class Odd(TwoMethods):
+        def log_likelihood(self, posteriors):
+            return change(super().log_likelihood(posteriors))
+
+    for inference in (MaximumLikelihood(), Posterior(random_state=0)):
+        fitted = MixtureQuantifier(model=Odd(), inference=inference).fit(P, y)
+        with pytest.raises(InputError, match=sentence):
+            fitted.predict(P)
+
+
 def test_it_is_evaluated_beside_others(data):
     (P, y), (target, truth) = data
     fitted = {

@@ -148,10 +148,13 @@ class Inference(Protocol):
     """From the matrix to the mix.
 
     An inference that has a class attribute ``consumes = "observations"`` gets observations instead
-    of log-likelihoods; one with ``replicated = True`` gets random replicates from models that have
-    them. ``check()`` may raise for a wrong parameter, ``resolved() -> dict`` tells parameters as
-    they were used, and ``mixes(replicates, bags, near)`` may return the point estimates of many
-    bags faster, ``(n_bags, K)``, from answers that are near.
+    of log-likelihoods; one with ``replicated = True`` and, after ``prepare``, an integer ``seed_``
+    gets random replicates from models that have them.
+
+    Optional methods: ``check()`` raises for a wrong parameter; ``resolved() -> dict`` returns
+    parameters as they were used; ``mixes(replicates, bags, near)`` returns only the point estimates
+    of many bags, ``(n_bags, K)``, starting from answers that are near; ``infer_in_turn`` is
+    ``infer`` as an iterator that holds the draws of a few bags at a time.
     """
 
     def prepare(self, classes: AnyArray, train_prevalence: FloatArray) -> None:

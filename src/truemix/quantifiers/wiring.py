@@ -31,23 +31,36 @@ def replicates_of(model: Any, inference: Any, scored: FloatArray) -> Replicates:
     """
     if getattr(inference, "consumes", "log_likelihood") == "observations":
         return _observations(model, inference, scored)
-    random = None
-    if is_spread(model, inference):
+    n_layers, n_items, n_classes = scored.shape
+    n_columns = n_classes + int(getattr(model, "has_unknown", False))
 
-        def random(layer: int, numbers: IntArray) -> FloatArray:
-            matrices: FloatArray = model.replicates(
-                scored[layer], numbers, layer_seed(inference.seed_, layer)
-            )
-            return matrices
+    def plain(layer: int) -> FloatArray:
+        matrix = np.asarray(model.log_likelihood(scored[layer]), dtype=np.float64)
+        return _checked(matrix, (n_items, n_columns), model, "log_likelihood")
+
+    def random(layer: int, numbers: IntArray) -> FloatArray:
+        seed = layer_seed(inference.seed_, layer)
+        matrices = np.asarray(model.replicates(scored[layer], numbers, seed))
+        return _checked(matrices, (len(numbers), n_items, n_columns), model, "replicates")
 
     return Replicates(
-        n_layers=len(scored),
-        n_items=scored.shape[1],
-        n_columns=_n_columns(model, scored),
-        plain=lambda layer: np.asarray(model.log_likelihood(scored[layer]), dtype=np.float64),
-        random=random,
+        n_layers=n_layers,
+        n_items=n_items,
+        n_columns=n_columns,
+        plain=plain,
+        random=random if is_spread(model, inference) else None,
         shared_work=getattr(model, "shared_work", np.zeros_like),
     )
+
+
+def _checked(matrix: FloatArray, shape: tuple[int, ...], model: Any, method: str) -> FloatArray:
+    """Return what a model made; one of somebody else's may make anything."""
+    if matrix.shape != shape:
+        raise InputError(
+            f"{type(model).__name__}.{method} returned an array of shape {matrix.shape}; expected "
+            f"{shape}: one row per item and one column per class."
+        )
+    return matrix
 
 
 def _observations(model: Any, inference: Any, scored: FloatArray) -> Replicates:
@@ -72,11 +85,6 @@ def _observations(model: Any, inference: Any, scored: FloatArray) -> Replicates:
         counts=model.counts_,
         counts_of=model.counts_of if spread else None,
     )
-
-
-def _n_columns(model: Any, scored: FloatArray) -> int:
-    n_classes: int = scored.shape[2]
-    return n_classes + int(getattr(model, "has_unknown", False))
 
 
 def is_spread(model: Any, inference: Any) -> bool:
