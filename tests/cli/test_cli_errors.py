@@ -260,12 +260,12 @@ def test_groups(estimate, tmp_path):
         (
             ["--method", "KDEy", "--prior", "1"],
             "The method kdey has no prior; methods that have --prior are bayesian-kdey, "
-            "bayesian-emq, bayesian-acc. Leave",
+            "bayesian-emq, bayesian-acc, pq. Leave",
         ),
         (
             ["--method", "cc", "--level", "0.9"],
             "The method cc gives no intervals, so --level has no meaning; leave it out, or choose "
-            "a method that begins with bayesian or bootstrap.",
+            "pq or a method that begins with bayesian or bootstrap.",
         ),
         (["--level", "95"], "The 'level' parameter must be a number between 0 and 1"),
         (["--seed", "-1"], "The option --seed is -1; expected a whole number from 0 on."),

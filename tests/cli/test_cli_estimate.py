@@ -343,3 +343,22 @@ def test_chains_that_came_to_rest_in_different_corners_are_told(tmp_path, capsys
     )  # fmt: skip
     assert done.code == 3
     assert done.err.startswith("Warning: ")
+
+
+def test_pacc_and_pq_are_methods_too(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    p = np.concatenate([rng.beta(2, 4, 200), rng.beta(4, 2, 200)])
+    reference = pd.DataFrame({"no": 1 - p, "yes": p, "label": ["no"] * 200 + ["yes"] * 200})
+    p = np.concatenate([rng.beta(2, 4, 180), rng.beta(4, 2, 20)])
+    target = pd.DataFrame({"no": 1 - p, "yes": p})
+    files = [tmp_path / "reference.csv", tmp_path / "target.csv"]
+    reference.to_csv(files[0], index=False)
+    target.to_csv(files[1], index=False)
+    for method in ("pacc", "pq"):
+        done = run(
+            capsys, "estimate", *files, "--label", "label", "--method", method, "--format", "json"
+        )
+        assert done.code == 0
+        _, yes = done.json["groups"][0]["classes"]
+        assert yes["share"] == pytest.approx(0.1, abs=0.08)
+        assert (yes["lower"] is None) == (method == "pacc")

@@ -127,7 +127,7 @@ def level_of(level: float | None, method: str | None) -> float:
     if name in POINT_METHODS:
         raise InputError(
             f"The method {name} gives no intervals, so --level has no meaning; leave it out, or "
-            "choose a method that begins with bayesian or bootstrap."
+            "choose pq or a method that begins with bayesian or bootstrap."
         )
     return check_level(level)
 

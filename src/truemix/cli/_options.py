@@ -11,8 +11,8 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
-POINT_METHODS = ("kdey", "emq", "acc", "pcc", "cc")
-BAYESIAN_METHODS = ("bayesian-kdey", "bayesian-emq", "bayesian-acc")
+POINT_METHODS = ("kdey", "emq", "acc", "pacc", "pcc", "cc")
+BAYESIAN_METHODS = ("bayesian-kdey", "bayesian-emq", "bayesian-acc", "pq")
 METHODS = (*BAYESIAN_METHODS, *POINT_METHODS, *(f"bootstrap-{name}" for name in POINT_METHODS))
 DEFAULT_METHOD = "bayesian-kdey"
 CLASSIFIERS = ("logistic", "random-forest", "gradient-boosting")
