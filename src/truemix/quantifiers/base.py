@@ -31,7 +31,7 @@ from truemix.inference.protocol import MixtureResult
 from truemix.quantifiers.content_order import reference_order
 from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring, read_labels
 from truemix.quantifiers.shares import check_shares, split_result
-from truemix.quantifiers.wiring import infer
+from truemix.quantifiers.wiring import gathered, infer
 from truemix.tables import column_names, groups_of
 
 # Settings that replicates of the references do not depend on.
@@ -324,7 +324,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         results = infer(self.model_, self.inference_, scored, bags)
         settings = self.settings()
         for rows, result, own in zip(bags, results, checks, strict=True):
-            yield self._estimate(scored[:, rows], result, own, settings)
+            yield self._estimate(gathered(scored, [rows])[0], result, own, settings)
 
     def _checks(self, scored: FloatArray, bags: list[IntArray]) -> list[dict[str, Check]]:
         """Return the checks of each bag, by their names."""
