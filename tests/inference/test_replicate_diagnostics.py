@@ -160,7 +160,7 @@ def test_failures_are_sentences():
     assert "below 400" in " ".join(failures({**fine, "ess": 300.0}, 1000))
     assert "R-hat is 1.200" in " ".join(failures({**fine, "rhat": 1.2}, 1000))
     assert "diverged" in " ".join(failures({**fine, "divergences": 2}, 1000))
-    assert "20 draws are fewer than the 40" in " ".join(failures({**fine, "ess": 20.0}, 20))
+    assert "needs at least 40 draws" in " ".join(failures({**fine, "ess": 20.0}, 20))
 
 
 def test_the_limit_of_split_r_hat_is_met_by_independent_draws():

@@ -68,8 +68,8 @@ def failures(diagnostics: Mapping[str, Any], n_draws: int) -> list[str]:
     failed = []
     if n_draws < MIN_DRAWS:
         failed.append(
-            f"{n_draws} draws are fewer than the {MIN_DRAWS} that a 95 % interval needs to have "
-            "one beyond each end; increase draws."
+            f"A 95 % interval needs at least {MIN_DRAWS} draws, to have one beyond each end; there "
+            f"{'is' if n_draws == 1 else 'are'} {n_draws}. Increase draws."
         )
     elif diagnostics.get("constant", 0) > 0:
         failed.append(
