@@ -307,7 +307,7 @@ def test_json_is_readable_text(tmp_path, capsys):
     ("options", "code", "sentence"),
     [
         (["--method", "bayesian-emq", "--draws", "100"], 0, ""),
-        (["--method", "bayesian-emq", "--draws", "1"], 3, "A 95 % interval needs at least 40 draws"),
+        (["--method", "bayesian-emq", "--draws", "1"], 3, "95 % interval needs at least 40 draws"),
         (
             ["--method", "bayesian-emq", "--draws", "100", "--level", "0.99"],
             3,
