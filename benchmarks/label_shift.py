@@ -1,4 +1,4 @@
-"""How often the check of label shift fails, where it should not and where it should.
+"""False alarms and power of the label shift check.
 
 ``python benchmarks/label_shift.py --data FOLDER [--out FILE.md] [--jobs 2]`` expects the folder to
 hold ``tabular/<name>.npz`` with ``X`` and ``y``, and ``posteriors/<name>.npz`` with outputs of
