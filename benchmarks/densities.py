@@ -1,6 +1,6 @@
 """KDEy against QuaPy's KDEyML: the whole estimate, densities and optimum, on the same input.
 
-Both run in this process, one after the other, on the same posteriors; what counts is the ratio.
+Both run in this process, one after the other, on the same posteriors; the result is the ratio.
 ``python benchmarks/densities.py`` prints three tables (about two minutes, nearly all of it QuaPy):
 
 1. seconds of QuaPy and truemix per (kernel, K, references, targets), and their ratio;
@@ -54,7 +54,7 @@ def compare():
             theirs = quapy.KDEyML(Given(), **settings).fit(P, y)
 
             def estimate(theirs=theirs, P=P, y=y, Q=Q):
-                # Without its cross-validation of the classifier, which truemix has no part in.
+                # Without QuaPy's cross-validation of the classifier: only densities are compared.
                 return theirs.aggregation_fit(P, y).aggregate(Q)
 
             theirs_time, mix = best_of(3 if sizes[0] <= 10 else 1, estimate)

@@ -1,7 +1,7 @@
-"""Do intervals of differences hold? Two batches, one fitted quantifier with few references.
+"""Coverage of intervals of differences: two batches, one fitted quantifier, few references.
 
-``python benchmarks/differences.py --out docs/results/differences.md`` draws references anew each
-time and compares draws paired by replicate with draws taken as independent.
+``python benchmarks/differences.py --out docs/results/differences.md`` draws new references in each
+trial and compares draws paired by replicate with draws treated as independent.
 """
 
 import argparse
@@ -21,7 +21,7 @@ CHOSEN = ("3 normal classes, overlapping", "6 normal classes, separated")
 
 
 def trial(world, per_class, number):
-    """Return for both ways whether intervals hold the truth, their width, and a score of "rose"."""
+    """Return coverage, width and Brier score of ``prob_increase``, paired and independent."""
     n_classes, make = WORLDS[world]
     rng = np.random.default_rng([per_class, number])
     draw = make(rng)
@@ -30,7 +30,7 @@ def trial(world, per_class, number):
     mixes = rng.dirichlet(np.full(n_classes, 5.0), size=2)
     old, new = (fitted.quantify(draw(rng.choice(n_classes, N_ITEMS, p=mix))) for mix in mixes)
     truth, rows = mixes[1] - mixes[0], []
-    for before in (old, replace(old, replicates=None)):
+    for before in (old, replace(old, origin=None)):
         found = new.compare(before)
         lower, upper = found.interval.T
         brier = (found.prob_increase - (truth > 0)) ** 2

@@ -1,9 +1,9 @@
-"""Whether 95 % intervals are honest with few references, drawn anew for each trial.
+"""Coverage of 95 % intervals with few references, new ones for each trial.
 
 ``python benchmarks/few_references.py --out docs/results/few-references.md`` compares
-``BayesianKDEy`` with what it would be without unseen items and with the six best settings only
+``BayesianKDEy`` with the same method without unseen items and with the six best settings only
 ("without"), and with ``BayesianACC``. The constants (``UNSEEN``, ``SAMPLING``, ``MAX_TIES``) were
-chosen on the first two worlds; the others only report.
+chosen on the first two simulated populations ("worlds"); the others are held out.
 """
 
 import argparse
@@ -11,19 +11,20 @@ import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
 from truemix import BayesianACC, BayesianKDEy, metrics
 from truemix._files import atomic_write
-from truemix.quantifiers import automatic, reference_uncertainty
+from truemix.models import bandwidth_selection, bayesian_bootstrap
 
 SIZES = (5, 15, 50)
 N_ITEMS = 500
 
 
 def normal(n_classes, separation, dimension):
-    """Return a maker of worlds: normal features, posteriors of a model that is a little off."""
+    """Return a maker of worlds: normal features, posteriors of a slightly miscalibrated model."""
 
     def make(rng):
         centres = separation * rng.normal(size=(n_classes, dimension))
@@ -67,13 +68,13 @@ WORLDS = {
 
 @contextmanager
 def without():
-    """Take replicates as they were: reweighted references and the six best settings."""
-    kept = reference_uncertainty.UNSEEN, automatic.SAMPLING, automatic.MAX_TIES
-    reference_uncertainty.UNSEEN, automatic.SAMPLING, automatic.MAX_TIES = 1e-9, 0.0, 6
-    try:
+    """Make replicates without unseen items: reweighted references and the six best settings."""
+    with (
+        mock.patch.object(bayesian_bootstrap, "UNSEEN", 1e-9),
+        mock.patch.object(bandwidth_selection, "SAMPLING", 0.0),
+        mock.patch.object(bandwidth_selection, "MAX_TIES", 6),
+    ):
         yield
-    finally:
-        reference_uncertainty.UNSEEN, automatic.SAMPLING, automatic.MAX_TIES = kept
 
 
 def trial(world, per_class, number):

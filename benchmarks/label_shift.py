@@ -1,4 +1,4 @@
-"""How often the check of label shift fails, where it should not and where it should.
+"""False alarms and power of the label shift check.
 
 ``python benchmarks/label_shift.py --data FOLDER [--out FILE.md] [--jobs 2]`` expects the folder to
 hold ``tabular/<name>.npz`` with ``X`` and ``y``, and ``posteriors/<name>.npz`` with outputs of
@@ -32,7 +32,7 @@ from common import posteriors as synthetic
 from truemix import KDEy
 from truemix.checks import checking, label_shift
 from truemix.checks._references import references_of
-from truemix.checks._statistics import Judge
+from truemix.checks._statistics import ShiftStatistics
 from truemix.checks._targets import targets_of
 from truemix.metrics import absolute_error
 from truemix.protocols import DirichletBags
@@ -90,31 +90,31 @@ def bags_of(y, size, n_bags, seed):
     return bags if np.median([len(bag.index) for bag in bags]) > size / 2 else []
 
 
-def failures(judge, scored, bags, extra=None):
+def failures(statistics, scored, bags, extra=None):
     """Return the checks of bags of scored items, each with further items if wanted."""
     for number, bag in enumerate(bags):
         rows = bag.index if extra is None else np.concatenate([bag.index, extra[number]])
-        targets = targets_of(judge.references, scored, [rows], number)
-        yield bag, checking._checks(judge, targets, LEVEL, number)[0]
+        targets = targets_of(statistics.references, scored, [rows], number)
+        yield bag, checking._checks(statistics, targets, LEVEL, number)[0]
 
 
-def judge_of(quantifier):
-    return Judge(references_of(quantifier, np.random.default_rng(0)))
+def statistics_of(quantifier):
+    return ShiftStatistics(references_of(quantifier, np.random.default_rng(0)))
 
 
-def measure(judge, pools, y, n_bags, seed):
+def measure(statistics, pools, y, n_bags, seed):
     """Yield (violation, size, failed) for pools of scored items with the labels y."""
     for kind, (scored, rows) in pools.items():
         for size in SIZES:
             count = n_bags if kind == "none" else max(1, n_bags // 4)
             bags = bags_of(y[rows], size, count, seed)
-            for bag, check in failures(judge, scored[:, rows], bags):
+            for bag, check in failures(statistics, scored[:, rows], bags):
                 yield kind, size, not check.passed, len(bag.index)
 
 
 def measure_unknown(quantifier, scored, y, unknown, n_bags, seed):
     """Yield failures and errors of the known shares with a share of an unknown class."""
-    judge = judge_of(quantifier)
+    statistics = statistics_of(quantifier)
     known, other = np.flatnonzero(y != unknown), np.flatnonzero(y == unknown)
     scored = scored[:, np.concatenate([known, other])]
     rng = np.random.default_rng(seed)
@@ -134,7 +134,7 @@ def measure_unknown(quantifier, scored, y, unknown, n_bags, seed):
             ]
             found = open_minded.quantify_bags(scored, rows)
             plain = plain_one.quantify_bags(scored, rows)
-            checks = failures(judge, scored, bags, extra)
+            checks = failures(statistics, scored, bags, extra)
             for (bag, check), own, mix in zip(checks, found, plain, strict=True):
                 mixes = (mix.prevalence, check.without_unusual, own.prevalence)
                 errors = [float(absolute_error(bag.prevalence, each)) for each in mixes]
@@ -154,7 +154,7 @@ def tabular(folder, name, n_splits, n_bags):
         A, Z, a, z = train_test_split(X, y, train_size=0.6, random_state=split, stratify=y)
         quantifier = settings.fitted(A, a, clone(CLASSIFIER))
         pools = tabular_pools(quantifier, A, a, Z, z, split)
-        rows += measure(judge_of(quantifier), pools, z, n_bags, split)
+        rows += measure(statistics_of(quantifier), pools, z, n_bags, split)
         if y.max() >= 2:
             unknown = split % (y.max() + 1)
             known = a != unknown
@@ -207,7 +207,7 @@ def network(folder, name, n_splits, n_bags):
             logits[kept], y[kept], train_size=0.6, random_state=split, stratify=y[kept]
         )
         quantifier = settings.fitted(softmax(A), a, None)
-        rows += measure(judge_of(quantifier), network_pools(Z, z, split), z, n_bags, split)
+        rows += measure(statistics_of(quantifier), network_pools(Z, z, split), z, n_bags, split)
         if K > 2:
             unknown = split % K
             columns, known = np.arange(K) != unknown, a != unknown

@@ -1,13 +1,12 @@
-"""How much of a difference to the published errors is luck: of choosing settings, or of the split.
+"""How much of a difference to the published errors is due to the choice of settings or the split.
 
 ``python benchmarks/paper_choices.py yeast --data FOLDER --out FOLDER`` keeps the training and the
-test rows of the paper's experiments and splits the training rows anew into those to fit on and
-those to validate on, as often as ``--splits`` says (the split of ``truemix bench`` is one more).
-Every time the point methods choose from the full grids and are judged on the same 500 test bags.
-What varies is the choice alone, and a published value between the smallest and the largest error
-could be this method with another choice. With ``--test-rows`` the test rows vary as well: that is
-what to expect if the rows of a file are in another order than the paper's. A run that was
-interrupted goes on.
+test rows of the paper's experiments and splits the training rows ``--splits`` times into rows to
+fit on and rows to validate on (the split of ``truemix bench`` is one more). Each time the point
+methods choose from the full grids and are evaluated on the same 500 test bags. Only the choice
+varies, so a published value between the smallest and the largest error is consistent with the same
+method and another choice. With ``--test-rows`` the test rows vary as well, as they do if the rows
+of a file are in another order than the paper's. An interrupted run is resumed.
 """
 
 import argparse

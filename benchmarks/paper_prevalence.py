@@ -1,9 +1,9 @@
-"""What EMQ's errors are with two notions of the training prevalence.
+"""Errors of EMQ with two definitions of the training prevalence.
 
 EMQ divides posteriors by the prevalence of the training items. ``python
 benchmarks/paper_prevalence.py yeast --data FOLDER`` takes it as the share of each class (as truemix
-does) and as the mean of the training posteriors, which is another thing if the classifier weighs
-classes. It prints, for each kind of weights, the C with the smallest error on 100 validation bags,
+does) and as the mean of the training posteriors, which differs if the classifier has class
+weights. It prints, for each kind of weights, the C with the smallest error on 100 validation bags,
 that error, and the one on 200 test bags, under the protocol of ``truemix bench``.
 """
 

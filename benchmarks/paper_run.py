@@ -1,4 +1,4 @@
-"""What the paper's experiments took, and what QuaPy would need for their kernel methods.
+"""The time of the paper's experiments, and an extrapolation for QuaPy's kernel methods.
 
 ``python benchmarks/paper_run.py --data FOLDER --results FOLDER`` adds up the recorded seconds of
 data sets that ``truemix bench`` has finished (``--results``). Then it times QuaPy on a few bags of
@@ -110,7 +110,7 @@ def our_seconds(runs, name):
     if not set(names) <= set(own.index):
         return None
     choosing = sum(own.loc[each, "seconds_choosing"] for each in POINT)
-    # What was chosen for the point method is in these, too, beside the temperature.
+    # These contain the setting of the point method too, beside the temperature.
     extra = sum(
         own.loc[f"{each}-cal", "seconds_choosing"] - own.loc[each, "seconds_choosing"]
         for each in BAYESIAN

@@ -3,8 +3,8 @@
 Both run in this process on the same posteriors, 500 warm-up steps and 1000 draws each.
 ``python benchmarks/posterior.py`` prints, for each case and method, QuaPy's and truemix's times
 (QuaPy's without the first bag, in which it compiles), the smallest effective sample size of both
-(ArviZ, bulk), and the ratios; then 500 bags of digits in one call. QuaPy's BayesianKDEy stands
-beside ``estimand="population"``, which is the same posterior.
+(ArviZ, bulk), and the ratios; then 500 bags of digits in one call. QuaPy's BayesianKDEy is compared
+with ``estimand="population"``, which is the same posterior.
 """
 
 import time

@@ -48,7 +48,7 @@ BANDWIDTHS = np.logspace(-1, 1, 10)
 SHRINKAGES = (0.001, 0.25, 0.5, 0.75, 0.9, 0.999)
 GRID = {"shrinkage": SHRINKAGES, "bandwidth": BANDWIDTHS}
 N_BAGS, BAG_SIZE = 100, 1000
-# What QuaPy is timed on: one bandwidth for each shrinkage, from small to large, and so many bags.
+# QuaPy is timed on one bandwidth for each shrinkage, from small to large, and this many bags.
 THEIR_SETTINGS = list(zip(SHRINKAGES, BANDWIDTHS[[0, 2, 4, 5, 7, 9]], strict=True))
 THEIR_BAGS = (2, 5)
 THEIR_TEMPERATURES = (0.5, 2.0, 10.0, 1000.0)

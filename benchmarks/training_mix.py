@@ -1,4 +1,4 @@
-"""Posteriors made for another mix than that of the references: what EMQ makes of them.
+"""EMQ with posteriors of a classifier that was trained for another mix than the references have.
 
 ``python benchmarks/training_mix.py --out docs/results/training-mix.md`` simulates normal classes,
 exact posteriors for the mix of the references or for equal shares, and references of a random mix.

@@ -1,10 +1,10 @@
-"""Are the intervals honest? Bayesian methods with and without what truemix adds to the paper.
+"""Coverage of Bayesian methods with and without what truemix adds to the paper.
 
 ``python benchmarks/uncertainty.py --data FOLDER --out docs/results/uncertainty.md`` expects
 ``<name>.npz`` files with ``X`` and ``y`` in the folder. 70 % of each set are references, bags with
 Dirichlet(1) mixes come from the rest: of 1000 items drawn with replacement as in the paper, and of
-up to 1000 items of which none repeats. Results of finished data sets are kept in ``--cache``, so an
-interrupted run goes on where it was; ``--redo METHOD ...`` runs only these methods again.
+up to 1000 items without repetition. Results of finished data sets are kept in ``--cache``, so that
+an interrupted run can be resumed; ``--redo METHOD ...`` runs only these methods again.
 """
 
 import argparse
@@ -50,7 +50,7 @@ PROTOCOLS = {
     "with replacement": "The paper's bags: 1000 items drawn with replacement",
     "no item repeats": "Bags in which no item repeats: up to 1000 items",
 }
-# Choosing a temperature needs fewer bags and draws than judging it.
+# Choosing a temperature needs fewer bags and draws than evaluating it.
 CALIBRATION = DirichletBags(n_bags=30, bag_size=1000, random_state=2)
 CALIBRATION_DRAWS = 500
 LEVEL = 0.95
@@ -64,8 +64,8 @@ def read(folder, name):
     return train_test_split(X, y, train_size=0.7, random_state=0, stratify=y)
 
 
-def judge(draws, truth, train):
-    """Return what the table shows, for the draws of many bags."""
+def metrics_of(draws, truth, train):
+    """Return the metrics of the table, for the draws of many bags."""
     means = np.array([each.mean(axis=0) for each in draws])
     single = np.array([interval_of(each, LEVEL) for each in draws])
     joint = np.array([interval_of(each, LEVEL, simultaneous=True) for each in draws])
@@ -131,7 +131,7 @@ def run(folder, name, n_bags, known):
                     each.draws if view == "population" else each.other_draws for each in estimates
                 ]
                 rows[method][view] = {
-                    key: float(value) for key, value in judge(draws, truth, train).items()
+                    key: float(value) for key, value in metrics_of(draws, truth, train).items()
                 }
         result[protocol] = rows
     return result

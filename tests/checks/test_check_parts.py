@@ -9,7 +9,7 @@ from truemix.checks._multiple import critical_value, discoveries, monte_carlo, s
 from truemix.checks._null import apportioned, null_bags
 from truemix.checks._references import references_of
 from truemix.checks._scores import Scale
-from truemix.checks._statistics import Items, Judge, fitted_mix
+from truemix.checks._statistics import Items, ShiftStatistics, fitted_mix
 from truemix.checks._targets import targets_of
 from truemix.densities import kde_log_likelihood
 from truemix.densities.background import background_log_likelihood
@@ -17,21 +17,21 @@ from truemix.inference import maximize_mixture
 
 
 @pytest.fixture(scope="module")
-def judge():
+def statistics():
     P, codes = posteriors(120, 3, 0)
     quantifier = KDEy(bandwidth=0.4, shrinkage=0.2).fit(P, codes)
-    return Judge(references_of(quantifier, np.random.default_rng(0)))
+    return ShiftStatistics(references_of(quantifier, np.random.default_rng(0)))
 
 
-def judged(judge, target):
+def matrix_of(statistics, target):
     """Return the log-likelihood of a target's items."""
-    [found] = targets_of(judge.references, target[None], [np.arange(len(target))], 0)
+    [found] = targets_of(statistics.references, target[None], [np.arange(len(target))], 0)
     return found.log_likelihood
 
 
-def tail_by_counting(judge, mix, density):
+def tail_by_counting(statistics, mix, density):
     """Return for each density the share of references, and the item, that have none larger."""
-    references = judge.references
+    references = statistics.references
     known = np.log(np.exp(references.log_likelihood) @ mix)
     own = sum(mix[k] ** 2 / (references.drawn_codes == k).sum() for k in range(3))
     result = []
@@ -147,8 +147,8 @@ def test_bags_vary_as_targets_do_around_references(n, m):
     assert np.mean(found) == pytest.approx(1 / n + 1 / m, rel=0.1)
 
 
-def test_references_are_judged_by_the_other_folds(judge):
-    references = judge.references
+def test_references_have_out_of_fold_likelihoods(statistics):
+    references = statistics.references
     for row in (0, 50, 119):
         item = references.drawn[row]
         others = references.fold != references.fold[item]
@@ -162,45 +162,50 @@ def test_references_are_judged_by_the_other_folds(judge):
         assert np.allclose(references.log_likelihood[row], expected[0])
 
 
-def test_targets_are_dealt_to_models_and_folds_in_equal_parts(judge):
+def test_targets_are_dealt_to_models_and_folds_in_equal_parts(statistics):
     scored = np.stack([posteriors(100, 3, seed)[0] for seed in range(4)])
-    [found] = targets_of(judge.references, scored, [np.arange(100)], 0)
+    [found] = targets_of(statistics.references, scored, [np.arange(100)], 0)
     model = (found.posteriors[None] == scored).all(axis=2).argmax(axis=0)
     assert np.array_equal(np.bincount(model), [25, 25, 25, 25])
-    folds = np.array([judge.references.judge(found.posteriors, np.full(100, f)) for f in range(5)])
+    folds = np.array(
+        [
+            statistics.references.log_likelihood_of(found.posteriors, np.full(100, f))
+            for f in range(5)
+        ]
+    )
     fold = np.abs(folds - found.log_likelihood).max(axis=2).argmin(axis=0)
     assert np.array_equal(np.bincount(fold), [20] * 5)
 
 
-def test_groups_are_judged_as_if_alone(judge):
+def test_groups_have_the_likelihoods_they_would_have_alone(statistics):
     target, _ = posteriors(50, 3, 1)
-    both = targets_of(judge.references, target[None], [np.arange(30), np.arange(30, 50)], 0)
-    [first] = targets_of(judge.references, target[None, :30], [np.arange(30)], 0)
+    both = targets_of(statistics.references, target[None], [np.arange(30), np.arange(30, 50)], 0)
+    [first] = targets_of(statistics.references, target[None, :30], [np.arange(30)], 0)
     assert np.array_equal(both[0].log_likelihood, first.log_likelihood)
     assert np.array_equal(both[0].unknown, first.unknown)
     assert [len(each.posteriors) for each in both] == [30, 20]
 
 
-def test_tail_probabilities_count_references_below(judge):
+def test_tail_probabilities_count_references_below(statistics):
     target, _ = posteriors(20, 3, 1)
-    matrix = judged(judge, target)
+    matrix = matrix_of(statistics, target)
     mix = np.array([0.5, 0.2, 0.3])
-    expected = tail_by_counting(judge, mix, np.log(np.exp(matrix) @ mix))
-    assert np.allclose(judge.tail_probabilities(Items.of(matrix), mix), expected)
+    expected = tail_by_counting(statistics, mix, np.log(np.exp(matrix) @ mix))
+    assert np.allclose(statistics.tail_probabilities(Items.of(matrix), mix), expected)
 
 
-def test_deviations_follow_their_definitions(judge):
-    references = judge.references
+def test_deviations_follow_their_definitions(statistics):
+    references = statistics.references
     target, _ = posteriors(30, 3, 1)
-    matrix = judged(judge, target)
+    matrix = matrix_of(statistics, target)
     mix = maximize_mixture(matrix).prevalence
-    found = judge.target(Items.of(matrix), target, mix)
+    found = statistics.target(Items.of(matrix), target, mix)
     weights = (mix / references.drawn_counts)[references.drawn_codes]
     known = np.log(np.exp(references.log_likelihood) @ mix)
     # A reference is among the references already, a target counts as one more.
     own = np.array([weights[known <= value].sum() for value in known])
     density = np.log(np.exp(matrix) @ mix)
-    tail = -np.log(tail_by_counting(judge, mix, density)).mean() + weights @ np.log(own)
+    tail = -np.log(tail_by_counting(statistics, mix, density)).mean() + weights @ np.log(own)
     assert found.whole[0, 0] == pytest.approx(tail)
 
     def distance(p, q):
@@ -218,15 +223,15 @@ def test_deviations_follow_their_definitions(judge):
 
 
 @pytest.mark.parametrize("size", [5, 40, 500])
-def test_bags_of_references_are_compared_as_targets_are(judge, size):
+def test_bags_of_references_are_compared_as_targets_are(statistics, size):
     """A bag of references and the same items as a target: the same energy distance."""
     rng = np.random.default_rng(0)
-    bags = null_bags(judge.references.drawn_counts, np.array([0.2, 0.3, 0.5]), size, 3, rng)
-    found = judge.deviations(bags, judge.fit(bags))
+    bags = null_bags(statistics.references.drawn_counts, np.array([0.2, 0.3, 0.5]), size, 3, rng)
+    found = statistics.deviations(bags, statistics.fit(bags))
     for bag, whole in zip(bags, found.whole, strict=True):
-        matrix = judge.references.log_likelihood[bag]
-        alone = judge.target(
-            Items.of(matrix), judge.references.drawn_posteriors[bag], fitted_mix(matrix)
+        matrix = statistics.references.log_likelihood[bag]
+        alone = statistics.target(
+            Items.of(matrix), statistics.references.drawn_posteriors[bag], fitted_mix(matrix)
         )
         assert whole[1] == pytest.approx(alone.whole[0, 1], abs=1e-9)
 
@@ -235,22 +240,22 @@ def test_bags_are_as_far_from_their_mixes_as_targets_on_average():
     """What makes up for the mix being fitted to references: new targets deviate as bags do."""
     P, codes = posteriors(400, 8, 0)
     quantifier = KDEy(bandwidth=0.4, shrinkage=0.2).fit(P, codes)
-    judge = Judge(references_of(quantifier, np.random.default_rng(0)))
+    statistics = ShiftStatistics(references_of(quantifier, np.random.default_rng(0)))
     mix = np.full(8, 1 / 8)
-    bags = null_bags(judge.references.drawn_counts, mix, 400, 300, np.random.default_rng(0))
-    shares, mixes = judge._shares(bags), judge.fit(bags)
-    shift = judge.optimism(bags, mixes, mix).whole[0, 0]
-    outside = judge._apart(shares, mixes)[:, 0]
+    bags = null_bags(statistics.references.drawn_counts, mix, 400, 300, np.random.default_rng(0))
+    shares, mixes = statistics._shares(bags), statistics.fit(bags)
+    shift = statistics.optimism(bags, mixes, mix).whole[0, 0]
+    outside = statistics._apart(shares, mixes)[:, 0]
     # The same number from many more bags, without taking chance off: it differs by chance only.
     error = outside.std() / np.sqrt(300)
     assert shift < 0
     assert abs(shift - outside.mean()) < 4 * error
     # Taking it off leaves less than a quarter of the chance: 24 bags are enough.
-    fixed = judge._apart(shares, np.broadcast_to(mix, mixes.shape))[:, 0]
+    fixed = statistics._apart(shares, np.broadcast_to(mix, mixes.shape))[:, 0]
     assert (outside - fixed).std() < outside.std() / 2
 
 
-def test_the_tail_statistic_is_the_sum_over_classes_where_these_are_apart(judge):
+def test_the_tail_statistic_is_the_sum_over_classes_where_these_are_apart(statistics):
     """With one class only, everything it says is about that class."""
     matrix = np.column_stack([np.log(np.linspace(0.5, 3, 50)), np.full((50, 2), -1000.0)])
     items = Items.of(matrix)

@@ -58,7 +58,7 @@ MAXIMA = {"soft": 1.0, "amplitude": 100.0, "width": 1.0}
 
 
 def checked_table(result: RunResult) -> pa.Table:
-    """Return the rows with a fixed schema and the metadata, or say what is wrong with them."""
+    """Return the rows with a fixed schema and the metadata, or raise for what is wrong."""
     import pyarrow as pa
 
     where = f"The result of {result.key.method} on {result.key.dataset}"

@@ -1,4 +1,4 @@
-"""Run methods on data sets: what can be had, what is done already, and the rest."""
+"""Run methods on data sets: those that are available and have no result yet."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Outcome:
     Attributes
     ----------
     unavailable : dict
-        Data sets that cannot be had, each with the sentence that says why.
+        Data sets that are not available, each with the reason.
     failures, notes : list of str
         What failed on others, and what differs from the paper.
     seconds : dict

@@ -188,5 +188,5 @@ def quantifier_of(method: Method, setting: Setting, settings: BenchSettings) -> 
 
 
 def _as_published(point: str) -> Setting:
-    """Return what must be said to get the paper's method: it does not calibrate posteriors."""
+    """Return the parameters of the paper's method, which does not calibrate posteriors."""
     return {"calibration": None} if point == "EMQ" else {}

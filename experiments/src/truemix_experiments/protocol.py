@@ -38,7 +38,7 @@ class BenchSettings:
     Attributes
     ----------
     n_bags, n_validation_bags : int
-        Bags to judge and to choose by.
+        Test bags and validation bags.
     seed : int
         Of the bags and of the samplers.
     C, class_weight : tuple
@@ -48,7 +48,7 @@ class BenchSettings:
     draws, warmup : int
         Of Bayesian methods; bootstraps have as many draws.
     calibration_draws : int
-        Draws while temperatures are compared: over many bags fewer tell as much.
+        Draws while temperatures are compared; over many bags fewer are enough.
     level : float
         Of the intervals.
     cv : int
@@ -128,7 +128,7 @@ class BenchSettings:
         return {name: _listed(value) for name, value in asdict(self).items()}
 
     def fingerprint(self, data: str) -> str:
-        """Return a text that differs for other settings or other data (told apart by a digest)."""
+        """Return a text that differs for other settings or other data (a digest)."""
         content = json.dumps([REVISION, self.plain(), data], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
 

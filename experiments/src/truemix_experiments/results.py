@@ -154,7 +154,7 @@ def write_result(folder: str | Path, result: RunResult) -> Path:
 
 
 def is_done(folder: str | Path, key: RunKey) -> bool:
-    """Tell whether a run has a result that is whole; a damaged file is as good as none."""
+    """Return whether a run has an intact result; a damaged file counts as none."""
     try:
         return read_result(folder, key) is not None
     except InputError:
@@ -222,7 +222,7 @@ def read_results(folder: str | Path, *, mixes: bool = False) -> Results:
 
 
 def read_file(path: Path) -> tuple[dict[str, Any], pa.Table]:
-    """Return the metadata and the rows of a result file that is whole, or say what is wrong."""
+    """Return the metadata and the rows of an intact result file, or raise for what is wrong."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -263,7 +263,7 @@ def sealed(content: bytes) -> bytes:
 
 
 def _about(path: Path, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
-    """Return the metadata of a result file, or say that it is none."""
+    """Return the metadata of a result file, or raise if it is none."""
     if META not in metadata:
         raise _NoResultError(
             f"{str(path)!r} is a Parquet file, but no result of a benchmark; expected files that "

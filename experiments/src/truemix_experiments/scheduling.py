@@ -87,10 +87,10 @@ def _run_in_worker(job: Job, parent: int) -> Report:
 
 
 def _end_with(parent: int) -> None:
-    """End this process soon after its parent, which may be killed without a chance to say so.
+    """End this process soon after its parent, which may be killed without notice.
 
     The system's own signal for this (PR_SET_PDEATHSIG) comes when the thread ends that started the
-    worker, which is another thing.
+    worker, not when the process does.
     """
     while os.getppid() == parent:
         time.sleep(WATCH_INTERVAL)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 METRICS = ("ae", "w", "hard", "soft", "amplitude", "winkler", "width")
 PERCENT = ("hard", "soft")
-# A difference is believed from the first of these on, and strongly from the second.
+# Significance levels of the symbols.
 LEVEL, STRONG = 0.05, 0.001
 WORSE = {"<": ">", "≪": "≫", "≈": "≈"}
 
@@ -200,7 +200,7 @@ def holm(p_values: FloatArray) -> FloatArray:
 
 
 def _is_ahead(a: FloatArray, b: FloatArray) -> bool:
-    """Tell which way the signed-rank test points: the larger sum of ranks has the sign."""
+    """Return the direction of the signed-rank test, by the larger sum of ranks."""
     from scipy.stats import rankdata
 
     difference = b - a

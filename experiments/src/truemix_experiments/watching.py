@@ -1,4 +1,4 @@
-"""Live progress of runs, wherever they take place: a result that appears is a run that is done."""
+"""Live progress of runs, wherever they run: a run is finished when its result file appears."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Finished:
     n_done, n_runs : int
         Runs that are finished, and all that are to be done.
     seconds_left : float
-        A guess: time so far, by the size of what is done and what is not.
+        Estimate from the time so far and the cost of finished and remaining runs.
     """
 
     key: RunKey
@@ -43,7 +43,7 @@ class Finished:
 
 
 class Watch:
-    """Tell when results appear in a folder, while the block runs.
+    """Report results that appear in a folder, while the block runs.
 
     Parameters
     ----------

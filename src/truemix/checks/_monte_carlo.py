@@ -12,17 +12,17 @@ from truemix._typing import FloatArray, IntArray
 from truemix.checks._multiple import monte_carlo, tied
 from truemix.checks._null import null_bags
 from truemix.checks._scores import Scale, comparable, larger_score
-from truemix.checks._statistics import Deviations, Items, Judge, fitted_mix
+from truemix.checks._statistics import Deviations, Items, ShiftStatistics, fitted_mix
 from truemix.checks._targets import Target
 
 # Bags in the null distribution: at first, in each further step, at most for a single target and for
-# all targets together; but always so many that some of them can lie beyond the level.
+# all targets together; but always enough that some are expected beyond the level.
 FIRST_BAGS = 99
 STEP_BAGS = 100
 MAX_BAGS = 999
 MAX_ALL_BAGS = 9_999
 BEYOND = 4
-# Once as many bags as this deviate as much as the target, more would not change the answer.
+# Once this many bags deviate at least as much as the target, more would not change the verdict.
 ENOUGH = 10
 # Bags that correct for the mix being fitted to references: enough for a mean.
 N_APART = 12
@@ -51,19 +51,19 @@ class Comparison:
         return scale.scores(self.observed.classes)[0], others
 
 
-def compare(judge: Judge, target: Target, most: int) -> Comparison:
+def compare(statistics: ShiftStatistics, target: Target, most: int) -> Comparison:
     """Compare a target with references until its p-value is clear.
 
-    Bags are drawn in steps until enough of them deviate as much as the target, or there are as
-    many as a small p-value needs (``most``). The p-value is as valid as that of a fixed number of
-    bags (Besag and Clifford, 1991): it can be small only if all bags were drawn.
+    A sequential Monte Carlo test (Besag and Clifford, 1991): bags are drawn in steps until enough
+    of them deviate as much as the target, or there are as many as a small p-value needs (``most``).
+    The p-value is as valid as with a fixed number of bags: it is small only if all were drawn.
     """
     matrix = target.log_likelihood[target.compared]
     mix = fitted_mix(matrix)
-    if not judge.references.can_reveal(target.posteriors):
+    if not statistics.references.can_reveal(target.posteriors):
         return _no_deviation(mix)
-    observed = judge.target(Items.of(matrix), target.posteriors[target.compared], mix)
-    for null in _growing_null(judge, mix, target, most):
+    observed = statistics.target(Items.of(matrix), target.posteriors[target.compared], mix)
+    for null in _growing_null(statistics, mix, target, most):
         scale = Scale.of(comparable(null.whole))
         scores = scale.scores(comparable(observed.whole))
         statistic = larger_score(scores)
@@ -74,7 +74,7 @@ def compare(judge: Judge, target: Target, most: int) -> Comparison:
 
 
 def _no_deviation(mix: FloatArray) -> Comparison:
-    """Return a comparison that found nothing, because there is nothing to find."""
+    """Return a comparison without a deviation, for posteriors that any mix explains."""
     n_classes = len(mix)
     observed = Deviations(np.zeros((1, 2)), np.zeros((1, n_classes)))
     null = Deviations(np.zeros((FIRST_BAGS, 2)), np.zeros((FIRST_BAGS, n_classes)))
@@ -92,19 +92,21 @@ def max_bags(level: float, n_targets: int) -> int:
     return max(FIRST_BAGS, math.ceil(BEYOND / level) - 1, min(MAX_BAGS, MAX_ALL_BAGS // n_targets))
 
 
-def _growing_null(judge: Judge, mix: FloatArray, target: Target, most: int) -> Iterator[Deviations]:
-    """Yield the deviations of more and more bags, in the end of ``most``."""
-    counts, size = judge.references.drawn_counts, len(target.compared)
+def _growing_null(
+    statistics: ShiftStatistics, mix: FloatArray, target: Target, most: int
+) -> Iterator[Deviations]:
+    """Yield the deviations of a growing number of bags, up to ``most``."""
+    counts, size = statistics.references.drawn_counts, len(target.compared)
 
     def drawn(n_bags: int) -> tuple[IntArray, FloatArray]:
         bags = null_bags(counts, mix, size, n_bags, target.rng)
-        return bags, judge.fit(bags)
+        return bags, statistics.fit(bags)
 
     bags, mixes = drawn(FIRST_BAGS)
-    shift = judge.optimism(bags[:N_APART], mixes[:N_APART], mix)
-    null = judge.deviations(bags, mixes).shifted(shift)
+    shift = statistics.optimism(bags[:N_APART], mixes[:N_APART], mix)
+    null = statistics.deviations(bags, mixes).shifted(shift)
     yield null
     while len(null.whole) < most:
-        found = judge.deviations(*drawn(min(STEP_BAGS, most - len(null.whole))))
+        found = statistics.deviations(*drawn(min(STEP_BAGS, most - len(null.whole))))
         null = null.joined(found.shifted(shift))
         yield null

@@ -1,4 +1,4 @@
-"""Many p-values at once: which of them still count."""
+"""Multiple testing: false discovery rates, and p-values adjusted for their number."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from truemix._typing import FloatArray, IntArray
 
 
 def discoveries(p_values: FloatArray, rate: float) -> IntArray:
-    """Return the places of p-values to be believed, of which a share ``rate`` may be false.
+    """Return the places of significant p-values, at a false discovery rate of ``rate``.
 
     The procedure of Benjamini and Hochberg: with the p-values in ascending order, the largest j
     with ``p[j] <= rate * j / n``, and all up to it. The smallest come first.
@@ -29,8 +29,8 @@ def discoveries(p_values: FloatArray, rate: float) -> IntArray:
 def monte_carlo(observed: FloatArray, null: FloatArray) -> FloatArray:
     """Return the p-value of each column: the share of draws that are at least as large.
 
-    What is observed counts as a draw itself, so that a p-value is never zero and, where it is
-    exchangeable with the draws, at most a share u of them is at most u.
+    The observation counts as a draw itself, so that a p-value is never zero and, where it is
+    exchangeable with the draws, at most u with a probability of at most u.
 
     Examples
     --------
@@ -41,18 +41,18 @@ def monte_carlo(observed: FloatArray, null: FloatArray) -> FloatArray:
 
 
 def tied(values: FloatArray) -> FloatArray:
-    """Return slightly smaller numbers: equal up to rounding is equal, and decides no p-value."""
+    """Return slightly smaller numbers, so that values that are equal up to rounding are ties."""
     return np.asarray(values - 1e-9 * (1.0 + np.abs(values)))
 
 
 def step_down(statistics: FloatArray, nulls: Sequence[FloatArray]) -> FloatArray:
-    """Return p-values adjusted so that any of them is falsely small only as often as one alone.
+    """Return p-values adjusted for the family-wise error rate (step-down Bonferroni).
 
-    The adjusted p-value is how many statistics are expected to be as large by chance, among this
-    one and the smaller ones. By Bonferroni's inequality that bounds the probability that any of
-    them is. Each statistic comes with its own null distribution, and in the sum all of them count:
-    their tails need not be resolved as far as the single p-values of Holm's procedure, whose
-    number of draws would have to grow with the number of statistics.
+    The adjusted p-value is the expected number of statistics that are as large by chance, among
+    this one and the smaller ones. By Bonferroni's inequality that bounds the probability that any
+    of them is. The sum is over all null distributions, so that their tails need not be resolved as
+    far as the single p-values of Holm's procedure need, whose number of draws would have to grow
+    with the number of statistics.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def step_down(statistics: FloatArray, nulls: Sequence[FloatArray]) -> FloatArray
         larger, null = order[: place + 1], np.sort(nulls[group])
         beyond = len(null) - np.searchsorted(null, tied(statistics[larger]))
         expected[larger] += beyond / len(null)
-        # What is observed counts as a draw of its own null distribution.
+        # The observation counts as a draw of its own null distribution.
         expected[group] += (1 + beyond[-1]) / (1 + len(null)) - beyond[-1] / len(null)
     adjusted = np.empty(len(statistics))
     adjusted[order] = np.minimum(np.maximum.accumulate(expected[order]), 1.0)
@@ -85,7 +85,7 @@ def step_down(statistics: FloatArray, nulls: Sequence[FloatArray]) -> FloatArray
 
 
 def critical_value(nulls: Sequence[FloatArray], level: float) -> float:
-    """Return what a statistic must exceed, so that any of them does by chance as often as level.
+    """Return the critical value at which any of the statistics exceeds it with probability level.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Bags that a target could have been, if label shift held: the null distribution's raw material."""
+"""Bags of references as targets would be under label shift: samples of the null distribution."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ def null_bags(
 ) -> IntArray:
     """Return bags of reference items with a given mix, each from other plausible references.
 
-    The references are a sample themselves. A target differs from them by its own chance and by
-    theirs: a mean over n targets minus one over m references varies by 1/n + 1/m, but bags drawn
-    from the m references vary by 1/n only, and bags without repetition by even less. So the items
-    of each bag are drawn from a reweighted reference (the Bayesian bootstrap: gamma weights within
-    each class), which adds exactly what is missing. It is Pólya's urn: an item is a reference drawn
-    anew, or a copy of one that was drawn before, so the work does not grow with the references.
+    The references are a sample themselves. A target differs from them by its own sampling noise
+    and by theirs: the variance of a mean over n targets minus one over m references is proportional
+    to 1/n + 1/m, but with bags drawn from the m references to 1/n only, and without repetition to
+    even less. So the items of each bag are drawn from reweighted references (the Bayesian
+    bootstrap: gamma weights within each class), which adds exactly the missing variance. This is
+    sampled as a Pólya urn: an item is a new draw from the references, or a copy of an earlier item
+    of the bag, so the work does not grow with the number of references.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def _gamma_shape(m: IntArray, n: FloatArray) -> FloatArray:
     With weights of shape a, the variance of a mean of n items is that of the references times
     ``c + (1 - c) / n``, ``c = 1 / (a * m + 1)``, and the references' own is on average
     ``(m - 1) / m`` of the true one. Exponential weights (a = 1) would fall short of the true one
-    times ``1 / n + 1 / m`` by a factor ``(m - 1) / (m + 1)``; solving for a mends that.
+    times ``1 / n + 1 / m`` by a factor ``(m - 1) / (m + 1)``; this shape makes them equal.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         shape = ((n - 1.0) * (m - 1.0) / (n + 1.0) - 1.0) / m

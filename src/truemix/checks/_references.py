@@ -1,16 +1,15 @@
-"""Reference items and targets judged alike: each by densities it had no part in.
+"""Out-of-fold likelihoods of references and targets: each under densities it was not used for.
 
-Under label shift an item of a class looks the same wherever it comes from, so a target and a
-reference of that class differ only if they are treated differently. Here they are treated alike.
-Each reference is judged by the densities of the other folds; each target is dealt to a fold as well
-and judged by the very same densities. Where a classifier was cross-fitted, each reference was
-scored by the one model that had not seen it; each target takes the scores of one model, all models
-in equal parts.
+Under label shift items of a class have the same distribution in reference and target, so the two
+differ only if they are treated differently. Here they are treated alike. The likelihood of a
+reference is computed with the densities of the other folds; each target is assigned to a fold too
+and uses the same densities. Where a classifier was cross-fitted, each reference was scored by the
+one model that had not seen it; each target uses the scores of one model, all models in equal parts.
 
-Posteriors that take few values, such as decisions (one-hot rows), need more care. A value that is
-frequent in one fold is rarer in the others, so a reference of a class finds its own value rarer in
-that class than a target does. Then half of the references make the densities, and only the other
-half is compared with targets.
+Posteriors with few distinct values, such as decisions (one-hot rows), need more care. A value that
+is frequent in one fold is rarer in the others, so a reference has a smaller density under its own
+class than a target does. Then half of the references make the densities, and only the other half
+is compared with targets.
 """
 
 from __future__ import annotations
@@ -35,18 +34,18 @@ from truemix.quantifiers.base import NotFittedError, Quantifier
 from truemix.validation import parameter_error
 
 # References that make the densities, and those that bags are drawn from (fewer for many targets):
-# beyond these a random part serves. More would find deviations too small to matter, for work that
+# of more, a random part is used. More would detect deviations too small to matter, at a cost that
 # grows with the product.
 MAX_REFERENCES = 20_000
 MAX_DRAWN = 2_000
 MAX_DRAWN_FOR_MANY = 1_000
 MANY_TARGETS = 10
-# Smoothing for quantifiers that have none of their own; only the bandwidth is chosen, because the
-# check does not depend much on it, and the whole grid takes many times as long.
+# Smoothing for quantifiers without kernel densities; only the bandwidth is chosen, because the
+# check depends little on it, and the whole grid takes many times as long.
 KERNEL = "aitchison"
 SHRINKAGE = 0.5
-# Posteriors that agree in this many digits are the same. They take few values if nearly all
-# references share theirs with some others.
+# Posteriors that agree in this many digits are equal. They are discrete if nearly all references
+# share their value with others.
 DIGITS = 6
 FEW_COPIES = 5
 RARE = 0.01
@@ -54,15 +53,15 @@ RARE = 0.01
 
 @dataclass(frozen=True, eq=False)
 class References:
-    """The references behind a quantifier, and how to judge items by them."""
+    """The references of a quantifier, and the likelihood of items under them."""
 
     classes: AnyArray
     posteriors: FloatArray  # (m, K)
     codes: IntArray
     fold: IntArray
     drawn: IntArray  # rows that bags are drawn from, ordered by class
-    values: FloatArray  # the different posteriors there are
-    out_of_fold: bool  # whether models scored them that are known not to have seen them
+    values: FloatArray  # the distinct posteriors
+    out_of_fold: bool  # whether they are known to be scored by models that had not seen them
     kernel: str
     bandwidth: float
     shrinkage: float
@@ -84,10 +83,10 @@ class References:
 
     @cached_property
     def log_likelihood(self) -> FloatArray:
-        """The log-likelihood of the items that bags are drawn from, out of fold."""
-        return self.judge(self.drawn_posteriors, self.fold[self.drawn])
+        """The out-of-fold log-likelihood of the items that bags are drawn from."""
+        return self.log_likelihood_of(self.drawn_posteriors, self.fold[self.drawn])
 
-    def judge(self, posteriors: FloatArray, fold: IntArray) -> FloatArray:
+    def log_likelihood_of(self, posteriors: FloatArray, fold: IntArray) -> FloatArray:
         """Return the log-likelihood of items ``(n, K)``, each under references of other folds."""
         matrix: FloatArray = out_of_fold_log_likelihood(
             (self.posteriors, self.codes, self.fold),
@@ -101,8 +100,8 @@ class References:
     def can_reveal(self, posteriors: FloatArray) -> bool:
         """Return whether a mix could fail to explain items with these posteriors.
 
-        With no more values than classes, such as decisions (one-hot rows), there are only as many
-        shares to explain as a mix has: nearly any of them are explained.
+        With no more distinct values than classes, such as decisions (one-hot rows), a mix has as
+        many free parameters as there are shares to explain, and explains nearly any.
         """
         n_classes = len(self.classes)
         if len(self.values) > n_classes:
@@ -151,7 +150,7 @@ def references_of(
 
 
 def _values(posteriors: FloatArray) -> tuple[FloatArray, bool]:
-    """Return the values of posteriors, and whether nearly all items share theirs with others."""
+    """Return the distinct posteriors, and whether nearly all items share theirs with others."""
     values, value, counts = np.unique(
         posteriors.round(DIGITS), axis=0, return_inverse=True, return_counts=True
     )
@@ -198,7 +197,7 @@ def scored_references(quantifier: Quantifier) -> tuple[FloatArray, IntArray]:
 
 
 def _smoothing(model: object, posteriors: FloatArray, codes: IntArray) -> tuple[str, float, float]:
-    """Return the kernel, bandwidth and shrinkage of the densities that judge."""
+    """Return the kernel, bandwidth and shrinkage of the densities."""
     while not isinstance(model, KernelDensity) and hasattr(model, "model_"):
         model = model.model_
     if isinstance(model, KernelDensity):

@@ -8,7 +8,7 @@ import numpy as np
 
 from truemix._typing import FloatArray
 
-# What rounding and an inexact fit can do to a statistic; chance does a thousand times as much.
+# Numerical error of a statistic, from rounding and an inexact fit; a thousandth of its noise.
 NOISE = 1e-9
 
 
@@ -24,8 +24,8 @@ class Scale:
     def of(cls, values: FloatArray) -> Scale:
         """Return the scale of the rows of ``values``."""
         mean, spread = values.mean(axis=0), values.std(axis=0)
-        # A column that is the same for all bags, such as that of a class without items, says
-        # nothing.
+        # A column that is the same for all bags, such as that of a class without items, is no
+        # evidence.
         return cls(
             mean, np.where(spread > 1e-12 * (1.0 + np.abs(mean)), spread, np.inf), len(values)
         )
@@ -35,9 +35,9 @@ class Scale:
         return np.asarray((values - self.mean) / self.spread)
 
     def scores_of_the_others(self, values: FloatArray) -> FloatArray:
-        """Return the same for the rows that the scale was made of, each left out of it.
+        """Return the leave-one-out scores of the rows that the scale was computed from.
 
-        So that they are compared with the others as a further row is with all.
+        So they are comparable with the scores of a new row.
 
         Examples
         --------
@@ -53,8 +53,7 @@ class Scale:
 def comparable(whole: FloatArray) -> FloatArray:
     """Return the statistics ``(B, 2)`` in a form that is nearly normal.
 
-    An energy distance is small for any good fit; its cube root is nearly normal, as for a
-    chi-square variable.
+    The cube root of an energy distance is nearly normal, as that of a chi-square variable is.
     """
     energy = np.where(whole[:, 1] > NOISE, whole[:, 1], 0.0)
     return np.column_stack([whole[:, 0], np.cbrt(energy)])

@@ -1,4 +1,4 @@
-"""What a check found, for people who want to know whether to trust an estimate."""
+"""The result of a check as sentences, for readers who decide whether to trust an estimate."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from truemix.estimates.text import items, percent, shown_name
 if TYPE_CHECKING:
     from truemix.checks.shift_check import ShiftCheck
 
-# A share of unusual or unknown items, and a change of an estimate, worth a sentence.
+# Shares of unusual or unknown items, and changes of an estimate, from here on get a sentence.
 NOTABLE = 0.01
 
 
 def explained(check: ShiftCheck) -> str:
     """Return a few sentences."""
-    tell = {"passed": _passed, "failed": _failed, "cannot tell": _cannot_tell}[check.verdict]
-    return " ".join([*tell(check), *_caveats(check)])
+    sentences_of = {"passed": _passed, "failed": _failed, "cannot tell": _cannot_tell}[
+        check.verdict
+    ]
+    return " ".join([*sentences_of(check), *_caveats(check)])
 
 
 def _passed(check: ShiftCheck) -> list[str]:

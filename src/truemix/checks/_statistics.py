@@ -1,14 +1,13 @@
 """How far a bag is from the mix of references that fits it best.
 
-Every statistic compares the bag with the references reweighted to the bag's own fitted mix. A bag
-that is such a mix differs from them by chance only, whatever the mix is, so the bags of the null
-distribution can stand for a target whose mix is known only approximately. Two statistics see
-different things:
+Every statistic compares the bag with the references reweighted to the bag's own fitted mix. Under
+label shift the two differ by chance only, whatever the mix is, so the null distribution need not
+know the mix of the target exactly. The two statistics detect different violations:
 
-- *tail*: are the items where the fitted mix has few? The mean of ``-log`` tail probability of the
-  density at the items, minus the same of the reweighted references.
-- *energy*: are they spread over the simplex as the references are? The energy distance of the two
-  sets in the coordinates ``sqrt(posterior)``, in which everything is bounded.
+- *tail*: do items lie where the fitted mix has a small density? The mean of ``-log`` tail
+  probability of the items, minus that mean over the reweighted references.
+- *energy*: are they spread over the simplex as the references are? The energy distance between the
+  two sets in the coordinates ``sqrt(posterior)``, which are bounded.
 
 A bag and the references are two weightings of the same items, so with their difference, one row per
 bag, everything is a matrix product for many bags at once.
@@ -25,7 +24,7 @@ from truemix._typing import FloatArray, IntArray
 from truemix.checks._references import References
 from truemix.inference import maximize_mixture, maximize_mixtures
 
-# Likelihoods below this part of the item's largest are not told apart.
+# Likelihoods below this fraction of the item's largest are set to it.
 SMALLEST = 1e-300
 # Tail probabilities are at least the weight of a single reference, so this changes none in use.
 SMALLEST_TAIL = 1e-12
@@ -34,9 +33,9 @@ DIGITS = 9
 # Bags that a thread works on together: arrays with one number per item and bag that stay in cache.
 BLOCK_BAGS = 16
 BLOCK_ROWS = 256
-# Of bags with less than a part like this of the references, distances are looked up one by one.
+# For bags smaller than 1 / FEW of the references, looking up distances beats a matrix product.
 FEW = 8
-# The duality gap of the mixes of bags: what remains of it is far below what chance does.
+# Duality gap of the fitted mixes; its effect is far below sampling noise.
 TOLERANCE = 1e-9
 
 
@@ -59,8 +58,8 @@ class Deviations:
         )
 
 
-class Judge:
-    """Compares bags with references; keeps what does not depend on the bag."""
+class ShiftStatistics:
+    """The statistics of bags against references; what does not depend on a bag is computed once."""
 
     def __init__(self, references: References) -> None:
         self.references = references
@@ -98,13 +97,12 @@ class Judge:
         return Deviations(whole, classes)
 
     def optimism(self, bags: IntArray, mixes: FloatArray, mix: FloatArray) -> Deviations:
-        """Return by how much targets deviate more than bags of references on average, as one row.
+        """Return the mean bias of deviations of reference bags, to be added to them, as one row.
 
-        The mix is fitted to the items of the bag. Where these are references too, it fits some of
-        the references as well, more so the more classes there are; a target has no such items. So
-        bags are compared with the references outside them only. For a mix that is not fitted to
-        the bag that changes nothing but chance; this chance is nearly the same for the fitted mix,
-        and taken off.
+        The mix is fitted to the items of the bag. These are references too, so it also fits some of
+        the references, the more classes the better; a target shares no items with them. So each
+        bag is compared with the references outside it. For a fixed mix the same restriction
+        changes noise only; this noise is nearly the same for the fitted mix, and is subtracted.
         """
         shares, fixed = self._shares(bags), np.broadcast_to(mix, mixes.shape)
         change = self._apart(shares, mixes) - self._apart(shares, fixed)
@@ -112,7 +110,7 @@ class Judge:
         return Deviations(np.column_stack([row[:, 0], [0.0]]), row[:, 1:])
 
     def _shares(self, bags: IntArray) -> FloatArray:
-        """Return which part of each bag each reference makes up, ``(B, m)``."""
+        """Return the share of each reference in each bag, ``(B, m)``."""
         n_bags, size = bags.shape
         n_items = len(self.points)
         places = bags + n_items * np.arange(n_bags)[:, None]
@@ -146,7 +144,7 @@ class Judge:
         """Return the deviations of a target from its best mix, as one bag."""
         n_items = len(posteriors)
         weights = self.weights(mix[None])
-        # Target and references as one set of items, of which the target has no weight yet.
+        # Target and references as one set of items, in which target items have weight 0.
         both = target.joined(self._items)
         share = np.full((1, n_items), 1.0 / n_items)
         difference = np.concatenate([share, -weights], axis=1)
@@ -167,19 +165,19 @@ class Judge:
         return np.asarray(self._items.log_density(mix[None])[0])
 
     def tail_probabilities(self, target: Items, mix: FloatArray) -> FloatArray:
-        """Return the chance of so small a density among references of this mix, per item.
+        """Return a conformal p-value per item: how likely a density this small is under the mix.
 
-        A conformal p-value: the item itself counts as one more reference.
+        The item itself counts as one more reference.
         """
         weights, own = self.weights(mix[None])[0], self.own(mix)
         below = _weight_below(self.log_density(mix), weights, target.log_density(mix[None])[0])
         return np.asarray((below + own) / (1.0 + own))
 
     def own(self, mix: FloatArray) -> float:
-        """Return the weight that an item of this mix would have, were it a reference.
+        """Return the expected weight of an item of this mix, if it were a reference.
 
-        An item of class k would have ``mix[k] / counts[k]``, and is of that class as often as the
-        mix says.
+        An item of class k would have ``mix[k] / counts[k]``, and has class k with probability
+        ``mix[k]``.
         """
         return float((mix**2 / self.references.drawn_counts).sum())
 
@@ -217,8 +215,8 @@ class Items:
     ) -> tuple[FloatArray, FloatArray]:
         """Return the tail statistic of bags, ``(B,)``, and split by class, ``(B, K)``.
 
-        ``difference`` and ``weights`` weigh the items: bag minus references, and references.
-        ``own`` is the weight by which an item counts beside them.
+        ``weights`` are the weights of the items as references, ``difference`` their share of the
+        bag minus that. ``own`` is the weight with which an item itself is added to the references.
         """
         mixture = mixes @ self.likelihood.T
         # Equal items have equal densities, up to rounding.

@@ -1,4 +1,4 @@
-"""Targets as a check sees them: treated exactly as the references are."""
+"""Targets with their likelihoods, computed exactly as those of the references."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Target:
 def targets_of(
     references: References, scored: FloatArray, bags: list[IntArray], seed: int
 ) -> list[Target]:
-    """Return the items of each bag, judged in one go.
+    """Return the items of each bag with their likelihoods, computed for all bags at once.
 
-    Each item takes the posteriors of one of the models that scored it, and the densities of one of
+    Each item uses the posteriors of one of the models that scored it, and the densities of one of
     the folds, all in equal parts.
 
     Parameters
@@ -52,7 +52,7 @@ def targets_of(
     folds = [
         references.folds_of_targets(len(rows), rng) for rows, rng in zip(bags, streams, strict=True)
     ]
-    matrix = references.judge(np.concatenate(parts), np.concatenate(folds))
+    matrix = references.log_likelihood_of(np.concatenate(parts), np.concatenate(folds))
     unknown = background_log_likelihood(matrix, references.log_likelihood, references.drawn_codes)
     ends = np.cumsum([len(rows) for rows in bags])[:-1]
     return [

@@ -10,23 +10,24 @@ from truemix._typing import FloatArray
 from truemix.checks._references import References
 from truemix.estimates.text import items, percent
 
-# A model knows the rows that it was trained on: of the references at most this share is decided
-# wrongly. That may be a coincidence if they are few, or if the posteriors of the target let one
-# expect few errors among as many items.
+# On its training rows a model makes almost no errors: at most this share of the references is
+# misclassified. That may be a coincidence if references are few, or if the posteriors of the target
+# predict few errors among as many items.
 MAX_WRONG = 0.002
 MIN_REFERENCES = 100
 MIN_EXPECTED = 3.0
-# The least sure references, and by how many standard errors more target items are less sure still.
+# The quantile of the references' posteriors for their class; and by how many standard errors more
+# than this share of the target items must have a smaller maximum.
 MIN_SURE = 0.01
 CLEAR = 4.0
 
 
 def training_rows(references: References, posteriors: FloatArray, mix: FloatArray) -> str | None:
-    """Say that the references look as if the model had been trained on them, if they do.
+    """Return a sentence if the references look as if the model had been trained on them.
 
-    They are decided right without exception, although posteriors of the target promise errors, and
-    with more confidence than the target: under label shift references of the same mix would be as
-    sure. Where the model knows decisions only, all of them right is all that can be said.
+    Then nearly all are classified correctly, although the posteriors of the target predict errors,
+    and with more confidence than the target: under label shift references of the same mix would
+    have the same confidence. With decisions only, the accuracy is the only evidence.
 
     Parameters
     ----------

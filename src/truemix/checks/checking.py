@@ -13,7 +13,7 @@ from truemix.checks._monte_carlo import Comparison, compare, max_bags
 from truemix.checks._multiple import critical_value, discoveries, monte_carlo, step_down
 from truemix.checks._power import detectable
 from truemix.checks._references import check_can_be_checked, references_of
-from truemix.checks._statistics import Items, Judge, fitted_mix
+from truemix.checks._statistics import Items, ShiftStatistics, fitted_mix
 from truemix.checks._targets import Target, stream, targets_of
 from truemix.checks._training_rows import training_rows
 from truemix.checks.shift_check import FDR, ShiftCheck
@@ -26,11 +26,12 @@ from truemix.validation import check_number
 def label_shift(
     quantifier: Any, X: Any, *, level: float = 0.05, random_state: Seed = None
 ) -> ShiftCheck:
-    """Check what every quantifier assumes: that items of a class look as in the reference.
+    """Test the label shift assumption: items of a class look as they did in the reference.
 
-    The target is compared with the mix of references that fits it best, in two ways (how unusual
-    its items are under that mix, and how they are spread over the simplex), and so are bags drawn
-    from the references with that mix. The p-value is the share of bags that fit as badly.
+    The target is compared with the mix of references that fits it best, by two statistics (how
+    unusual its items are under that mix, and how they are spread over the simplex). Bags drawn from
+    the references with that mix give the null distribution: the p-value is the share of bags that
+    fit at least as badly.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ def label_shift(
     X : array-like or data frame
         The target, as for ``quantifier.quantify``.
     level : float
-        How often the check may fail although the assumption holds.
+        Significance level: how often the check may fail although the assumption holds.
     random_state : int, Generator or None
         The same seed gives the same p-value.
 
@@ -79,7 +80,7 @@ def label_shift(
 def label_shift_by(
     quantifier: Any, X: Any, groups: Any, *, level: float = 0.05, random_state: Seed = None
 ) -> dict[Any, ShiftCheck]:
-    """Check each group of items (week, region, …), corrected for there being many.
+    """Check each group of items (week, region, …), with p-values adjusted for their number.
 
     Parameters
     ----------
@@ -88,12 +89,14 @@ def label_shift_by(
     groups : array-like of shape (n,)
         The group of each item.
     level : float
-        How often any group may fail although the assumption holds in all of them.
+        Family-wise significance level: how often any group may fail although the assumption holds
+        in all of them.
 
     Returns
     -------
     dict
-        One check per group, in sorted order. ``passed`` follows from ``adjusted_p_value`` (Holm).
+        One check per group, in sorted order. ``passed`` follows from ``adjusted_p_value``
+        (step-down Bonferroni).
 
     Examples
     --------
@@ -129,23 +132,25 @@ def check_scored(
     references = references_of(check_can_be_checked(quantifier), stream(seed, 0), len(bags))
     targets = targets_of(references, scored, bags, seed)
     with one_blas_thread():
-        return _checks(Judge(references), targets, level, seed)
+        return _checks(ShiftStatistics(references), targets, level, seed)
 
 
-def _checks(judge: Judge, targets: list[Target], level: float, seed: int) -> list[ShiftCheck]:
+def _checks(
+    statistics: ShiftStatistics, targets: list[Target], level: float, seed: int
+) -> list[ShiftCheck]:
     most = max_bags(level, len(targets))
-    found = [compare(judge, target, most) for target in targets]
+    found = [compare(statistics, target, most) for target in targets]
     nulls = [each.null_statistics for each in found]
     adjusted = step_down(np.array([each.statistic for each in found]), nulls)
     critical = critical_value(nulls, level)
     return [
         _shift_check(
-            judge,
+            statistics,
             target,
             each,
             level=level,
-            cause=_cause(judge, target, each, failed=p_value <= level),
-            detectable=detectable(judge, target, each, critical),
+            cause=_cause(statistics, target, each, failed=p_value <= level),
+            detectable=detectable(statistics, target, each, critical),
             adjusted_p_value=p_value if len(targets) > 1 else None,
             random_state=seed,
         )
@@ -153,13 +158,15 @@ def _checks(judge: Judge, targets: list[Target], level: float, seed: int) -> lis
     ]
 
 
-def _shift_check(judge: Judge, target: Target, found: Comparison, **known: Any) -> ShiftCheck:
-    """Return everything that is told of one target."""
-    references, matrix = judge.references, target.log_likelihood
+def _shift_check(
+    statistics: ShiftStatistics, target: Target, found: Comparison, **known: Any
+) -> ShiftCheck:
+    """Return the check of one target."""
+    references, matrix = statistics.references, target.log_likelihood
     # The mix of the items that are compared is that of all, if they are all.
     mix = found.mix if len(target.compared) == len(matrix) else fitted_mix(matrix)
     items = Items.of(matrix)
-    tails = judge.tail_probabilities(items, mix)
+    tails = statistics.tail_probabilities(items, mix)
     class_scores, null_class_scores = found.by_class()
     strongest = np.abs(null_class_scores).max(axis=1, keepdims=True)
     return ShiftCheck(
@@ -188,10 +195,12 @@ def _shift_check(judge: Judge, target: Target, found: Comparison, **known: Any) 
     )
 
 
-def _cause(judge: Judge, target: Target, found: Comparison, *, failed: bool) -> str | None:
-    """Return what may be wrong with a target that does not pass."""
-    if failed or not judge.references.can_reveal(target.posteriors):
-        return training_rows(judge.references, target.posteriors, found.mix)
+def _cause(
+    statistics: ShiftStatistics, target: Target, found: Comparison, *, failed: bool
+) -> str | None:
+    """Return a likely cause, for a target that does not pass."""
+    if failed or not statistics.references.can_reveal(target.posteriors):
+        return training_rows(statistics.references, target.posteriors, found.mix)
     return None
 
 

@@ -1,4 +1,4 @@
-"""The answer of a check: numbers, tables behind them, and what they mean in words."""
+"""The result of a check: numbers, tables, and an explanation as text."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-# Share of items listed as unusual that may be usual ones.
+# False discovery rate of the items listed as unusual.
 FDR = 0.05
-# A check that would not even notice this share of unusual items tells nothing.
+# A check that would not detect even this share of unusual items is inconclusive.
 BLIND = 0.3
 
 
@@ -36,11 +36,11 @@ class ShiftCheck:
     null : ndarray
         The same for the bags of reference items.
     level : float
-        The check fails if the p-value is at most this.
+        Significance level: the check fails if the p-value is at most this.
     parts, scores : dict
         The two statistics, ``"tail"`` (positive: items are less typical than references of that
-        mix; negative: more) and ``"energy"`` (distance of the two sets), and how many standard
-        deviations they are from what is usual.
+        mix; negative: more) and ``"energy"`` (distance between the two sets), and by how many
+        standard deviations they differ from their means over the null distribution.
     labels : ndarray of shape (K,)
         The classes.
     prevalence : ndarray of shape (K,)
@@ -48,29 +48,29 @@ class ShiftCheck:
     class_scores, class_p_values, class_adjusted : ndarray of shape (K,)
         Per class, see :attr:`classes`.
     item_p_values : ndarray of shape (n,)
-        How often a reference item of this mix has so small a density.
+        Conformal p-value of each item: how likely a density this small is under the mix.
     item_classes : ndarray of int of shape (n,)
-        The class that each item resembles most, as a number.
+        The most probable class of each item, as a number.
     without_unusual : ndarray of shape (K,)
         The mix of the items that are not unusual.
     with_unknown : ndarray of shape (K + 1,)
         The mix if items of an unknown class are possible; its share is the last number.
     detectable : float
-        The share of unusual items (such as the most unusual twentieth of the references) that the
-        check would notice in four of five targets of this size and mix, by simulation; fewer may go
-        unnoticed. 1 if it would notice nothing, as with decisions instead of posteriors (one-hot
+        The share of unusual items (such as the most unusual 5 % of the references) that the check
+        detects with a power of 80 %, for targets of this size and mix, by simulation; fewer may go
+        unnoticed. 1 if it would detect nothing, as with decisions instead of posteriors (one-hot
         rows).
     decisions_only : bool
-        Whether there are no more different posteriors than classes, so that nothing can be noticed.
+        Whether there are no more distinct posteriors than classes, so that nothing can be detected.
     n_compared, n_references : int
         How many items were compared, and with how many references.
     lonely : ndarray
-        Classes with a single reference item, which no other item of its class can judge.
+        Classes with a single reference item, which has no out-of-fold density of its class.
     random_state : int
         The seed that repeats this check.
     cause : str or None
-        What may be wrong, if the check does not pass and it shows: references scored by a model
-        that was trained on them.
+        A likely cause, if the check does not pass and one was recognised: references scored by a
+        model that was trained on them.
     adjusted_p_value : float or None
         For one of many groups: the p-value adjusted for their number.
     """
@@ -112,7 +112,7 @@ class ShiftCheck:
 
     @property
     def verdict(self) -> str:
-        """``"passed"``, ``"failed"`` or, if nothing could have been noticed, ``"cannot tell"``."""
+        """``"passed"``, ``"failed"`` or, without enough power, ``"cannot tell"``."""
         if not self.passed:
             return "failed"
         return "passed" if self.conclusive else "cannot tell"
@@ -129,19 +129,19 @@ class ShiftCheck:
 
     @property
     def known_prevalence(self) -> FloatArray:
-        """The mix of the known classes beside an unknown one, adding up to one."""
+        """The mix of the known classes with an unknown one set aside, adding up to one."""
         known = self.with_unknown[:-1]
         return np.asarray(known / known.sum()) if known.sum() > 0 else self.prevalence
 
     @property
     def shift(self) -> float:
-        """How far the share of a class moves if unusual items do not count: the largest change."""
+        """The largest change of a share if unusual items are left out."""
         others = np.array([self.without_unusual, self.known_prevalence])
         return float(np.abs(others - self.prevalence).max())
 
     @property
     def explanation(self) -> str:
-        """What the check found, in plain words."""
+        """The result as text."""
         from truemix.checks._sentences import explained
 
         return explained(self)
@@ -151,8 +151,8 @@ class ShiftCheck:
         """Which class has changed: one row per class.
 
         ``statistic``: how untypical the items attributed to the class are, in standard deviations
-        from what is usual (positive: less typical than its references); ``p_value`` on its own, and
-        ``adjusted`` for looking at all classes.
+        of the null distribution (positive: less typical than its references); its ``p_value``, and
+        ``adjusted`` for the number of classes.
         """
         import pandas as pd
 
@@ -168,7 +168,7 @@ class ShiftCheck:
 
     @property
     def estimates(self) -> pd.DataFrame:
-        """The mix as it fits best, without unusual items, and beside an unknown class."""
+        """The mix of all items, without unusual items, and with an unknown class."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -186,7 +186,7 @@ class ShiftCheck:
         Parameters
         ----------
         fdr : float
-            Share of usual items that may be among them (Benjamini and Hochberg).
+            False discovery rate (Benjamini and Hochberg).
 
         Returns
         -------
@@ -194,9 +194,9 @@ class ShiftCheck:
 
         Notes
         -----
-        The smallest p-value is about one in so many references. Where there are as many items, a
-        few unusual ones cannot be told from the extremes that chance brings: ``items()`` shows
-        them first all the same.
+        With m references the smallest p-value is about 1 / m. Among as many items, a few unusual
+        ones cannot be distinguished from chance extremes; ``items()`` lists them first all the
+        same.
         """
         return discoveries(self.item_p_values, check_level(fdr, "fdr"))
 
@@ -254,7 +254,7 @@ class ShiftCheck:
         }
 
     def plot(self, ax: Axes | None = None) -> Figure | SubFigure:
-        """Draw the statistic among those of the bags of references.
+        """Draw the statistic and its null distribution.
 
         Parameters
         ----------

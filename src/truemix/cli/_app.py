@@ -30,7 +30,7 @@ from truemix.cli.tune import tune
 from truemix.exceptions import InputError
 
 WRONG_INPUT = 1
-# What a shell reports of a program that wrote to a pipe nobody reads.
+# The exit code that shells report for a program ended by a broken pipe.
 BROKEN_PIPE = 141
 # typer has no public name for it.
 _UsageError: Any = typer.BadParameter.__base__
@@ -87,7 +87,7 @@ def _one_sentence() -> Iterator[None]:
 
 def _about_system(error: OSError) -> str:
     try:
-        # If that was about stdout, it will be said again.
+        # An error about stdout will be raised again.
         flush_stdout()
     except InputError as about_stdout:
         return str(about_stdout)
@@ -122,7 +122,7 @@ def truemix(
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Tell the true mix of classes in an unlabelled batch, and how sure that is.
+    """Estimate the true mix of classes in an unlabelled batch, with its uncertainty.
 
     Start with `truemix demo`: it writes example files and shows what to do with them.
     """

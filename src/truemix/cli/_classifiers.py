@@ -12,10 +12,10 @@ from truemix.cli._methods import value_of
 from truemix.cli._options import CLASSIFIERS
 from truemix.exceptions import InputError
 
-# Beyond these the rarest categories count as one: a column of names is no reason to run out of
-# memory.
+# Categories of a column; the rarest beyond are merged into one, so that a column of names does not
+# exhaust the memory.
 MAX_CATEGORIES = 100
-# Fewer rows than this are not worth threads.
+# With fewer rows than this, threads cost more time than they save.
 _MANY_ROWS = 20_000
 
 
@@ -109,7 +109,7 @@ def _numeric(name: str) -> Any:
     from sklearn.preprocessing import StandardScaler
 
     if name == "gradient-boosting":
-        # Its trees know missing values, and do not care for scale.
+        # Its trees handle missing values, and do not depend on scale.
         return "passthrough"
     # A fold may have no value of a column that is nearly empty.
     fill = SimpleImputer(strategy="median", keep_empty_features=True)

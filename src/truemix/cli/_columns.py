@@ -50,7 +50,7 @@ class Rows:
         """Append rows."""
         end = self._length + len(values)
         if end > len(self._buffer):
-            # A third more: room that is not used stays untouched, and takes no memory.
+            # A third more; unused pages of it take no memory.
             room = max(end, self._length + self._length // 3, 1024)
             self._buffer.resize((room, self._buffer.shape[1]), refcheck=False)
         self._buffer[self._length : end] = values
@@ -86,7 +86,7 @@ def numbers(
 
 
 def _floats(column: pa.Array, table: Table, name: str, start: int) -> FloatArray:
-    """Return a column that begins at row ``start`` as floats, which must tell its values apart."""
+    """Return a column that begins at row ``start`` as floats; refuse integers they would merge."""
     if pa.types.is_integer(column.type) and column.type.bit_width == 64:
         limit = pa.scalar(LARGEST_EXACT, column.type)
         beyond = pc.greater(column, limit)
@@ -117,8 +117,8 @@ def decoded(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Tell whether a column of this type can be read as numbers."""
-    # A column without any value: what is missing is said by row.
+    """Return whether a column of this type can be read as numbers."""
+    # Columns without any value too: missing values are reported by row.
     return meaning(kind) in {NUMBERS, TRUTH, NOTHING}
 
 
@@ -246,7 +246,7 @@ def _column_name(value: Any, table: Table, name: str) -> str:
 
 
 def _is_whole(text: str) -> bool:
-    """Tell whether text is a whole number as Python writes it, so that nothing is lost."""
+    """Return whether text is an integer as Python writes it, so that nothing is lost."""
     digits = text.removeprefix("-")
     return digits.isascii() and digits.isdigit() and len(digits) < 18 and str(int(text)) == text
 

@@ -22,7 +22,7 @@ N_TRAINING = 300
 DELIVERY = (0.10, 0.10, 0.12, 0.17, 0.25, 0.34, 0.40, 0.41, 0.33, 0.22, 0.15, 0.12)
 TICKETS = (180, 220, 160, 240, 300, 360, 400, 380, 290, 40, 150, 210)
 CENTRES = np.array([[0.0, 0.0, 0.0], [1.8, 0.4, 0.5], [0.6, 1.9, -0.2], [-1.1, 1.1, 1.8]])
-# Posteriors have so many decimals, and sum to one exactly.
+# Decimals of the posteriors, which sum to one exactly.
 DECIMALS = 5
 SEED = 4
 

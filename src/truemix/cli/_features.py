@@ -52,8 +52,8 @@ class Features:
         """Return a batch that begins at row ``start`` as scikit-learn takes it."""
         import pandas as pd
 
-        # All numbers in one array: a data frame of arrays is slow in proportion to their number
-        # whatever is done with it.
+        # All numbers in one array: the cost of any operation on a data frame grows with the number
+        # of its arrays.
         columns_of_numbers = {
             name: self._as_number(decoded(batch.column(name)), name, table) for name in self.numeric
         }
@@ -133,5 +133,5 @@ def training_columns(features: Features | None) -> dict[str, Any]:
 
 
 def is_date(kind: pa.DataType) -> bool:
-    """Tell whether a column holds dates, with or without the time of the day."""
+    """Return whether a column holds dates, with or without the time of the day."""
     return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind))

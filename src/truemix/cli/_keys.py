@@ -1,8 +1,8 @@
-"""Columns that tell rows apart rather than classes: numbers of rows, names, times of recording.
+"""Key columns, which identify rows rather than classes: row numbers, names, times of recording.
 
-A classifier that is trained on them learns which rows of the reference belong to which class. Where
-the reference is sorted, it even seems to be good at it, out-of-fold too; but rows of a target have
-other keys, and what was learned says nothing about them.
+A classifier that is trained on them memorises which rows of the reference belong to which class.
+Where the reference is sorted it even scores well, out-of-fold too; but rows of a target have other
+keys, and nothing that was learned applies to them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from truemix.cli._features import is_date
 MIN_ROWS = 30
 # Names and times of recording may coincide now and then.
 NEARLY_ALL = 0.95
-# A column that is named like a key is none if fewer values differ than this share of the rows, and
-# if they are no more than the categories that a classifier tells apart.
+# A column that is named like a key is a feature if its distinct values are fewer than this share of
+# the rows and no more than the categories that a classifier keeps.
 MANY = 0.5
 _MAX_SHOWN = 4
 
@@ -48,14 +48,14 @@ def keys_among(whole: pa.Table) -> dict[str, str]:
         Name → reason. Among the keys are, if there are at least 30 values,
 
         - whole numbers that differ in every row: an index, a counter, a customer number;
-        - text of which at least 95 % of the values differ: as categories they teach single rows;
-        - dates of which at least 95 % differ. They say when a row was recorded, and the rows of a
+        - text with at least 95 % distinct values: as categories they identify single rows;
+        - dates with at least 95 % distinct values: mostly the time of recording, and the rows of a
           target are recorded later. Some are features, such as dates of birth; but an estimate
           without a feature is less precise, and one that relies on the order of rows is wrong.
 
         With any number of rows, whole numbers and text that are named like a key (``id``,
-        ``customerId``) are among them too, unless so few values differ that they may be
-        categories, and so are those without a name, as an index is written (``Unnamed: 0``).
+        ``customerId``) are among them too, unless they have so few distinct values that they
+        may be categories; so are columns without a name, as an index is written (``Unnamed: 0``).
         Numbers with decimals and truth values are always features.
     """
     reasons = {name: _reason(name, decoded(whole.column(name))) for name in whole.column_names}
@@ -119,6 +119,6 @@ def _noun(column: pa.Array) -> str | None:
 
 
 def _is_named_like_key(name: str) -> bool:
-    """Tell whether a name is that of a key, such as ``id``, ``customer_id`` or ``orderKey``."""
-    words = " ".join(filter(None, _BETWEEN_WORDS.split(name))).lower()
-    return words in _KEY_NAMES or words.rpartition(" ")[2] in _KEY_WORDS
+    """Return whether a name is that of a key, such as ``id``, ``customer_id`` or ``orderKey``."""
+    normalized = " ".join(filter(None, _BETWEEN_WORDS.split(name))).lower()
+    return normalized in _KEY_NAMES or normalized.rpartition(" ")[2] in _KEY_WORDS

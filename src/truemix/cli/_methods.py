@@ -19,7 +19,7 @@ _BOOTSTRAP = "bootstrap-"
 
 
 def seed_of(options: MethodOptions) -> int:
-    """Return the seed; the same answer each time, unless the user wants another."""
+    """Return the seed; without an option a fixed one, so that results can be repeated."""
     if options.seed is not None and options.seed < 0:
         raise InputError(f"The option --seed is {options.seed}; expected a whole number from 0 on.")
     return options.seed or 0
@@ -143,7 +143,7 @@ def _default(name: str) -> Quantifier:
 
 
 def _parameters(quantifier: Quantifier) -> dict[str, str]:
-    """Return what can be set, and what it is called inside: a bootstrap also sets its method."""
+    """Return the parameters that can be set, and their names inside, which a bootstrap nests."""
     own = quantifier.get_params(deep=True)
     return {name.removeprefix("quantifier__"): name for name in own}
 

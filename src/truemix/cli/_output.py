@@ -89,7 +89,7 @@ def show_result(
     output: OutputOptions,
     out: str | None,
 ) -> None:
-    """Write a result in the format that was asked for, or that the file's extension says.
+    """Write a result in the requested format, or in that of the file's extension.
 
     ``content`` is for JSON; ``records`` takes the rows of CSV from it, and ``table`` those for
     people.
@@ -183,7 +183,7 @@ def no_formula(cell: Any) -> Any:
 
 
 def end_with(failures: Iterable[str]) -> None:
-    """Say which diagnostics failed, and let the exit code tell it too."""
+    """Print which diagnostics failed, and end with the exit code for that."""
     sentences = list(failures)
     for sentence in sentences[:_MAX_FAILURES]:
         tell(f"Warning: {sentence}")

@@ -1,4 +1,4 @@
-"""What goes to stderr: notes, what is being done, and how long it took."""
+"""Progress on stderr: a spinner, notes, and timings."""
 
 from __future__ import annotations
 

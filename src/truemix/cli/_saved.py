@@ -13,12 +13,12 @@ from truemix.exceptions import InputError
 if TYPE_CHECKING:
     from truemix.quantifiers import Quantifier
 
-# What can be changed without learning again.
+# Parameters that can be changed without fitting again.
 _CHANGEABLE = ("temperature", "estimand", "draws")
 
 
 def is_saved(source: Source) -> bool:
-    """Tell whether a file is one of truemix's own archives, by its contents."""
+    """Return whether a file is one of truemix's own archives, by its contents."""
     return source.kind() == "NPZ" and is_archive(source.path)
 
 

@@ -1,6 +1,6 @@
-"""Stdout and stderr that may be closed, full, unbuffered or a terminal, and signals that end all.
+"""Stdout and stderr that may be closed, full, unbuffered or a terminal, and fatal signals.
 
-Results arrive whole or end in an error; messages beside them never stop a command.
+Results are written completely or end in an error; messages on stderr never stop a command.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NoReturn, TextIO
 from truemix._escaping import visible
 from truemix.exceptions import InputError
 
-# What a shell adds to the number of the signal that ended a program.
+# Shells report a program ended by a signal as this plus the number of the signal.
 _BY_SIGNAL = 128
 
 
@@ -46,7 +46,7 @@ def write_stdout(data: bytes) -> None:
 
 
 def flush_stdout() -> None:
-    """Make sure that all of a result has arrived."""
+    """Flush stdout until all of a result is written."""
     if sys.stdout is None:
         return
     with _writing_stdout():
@@ -85,7 +85,7 @@ def _discard(stream: TextIO) -> None:
 
 
 def _wait_for(stream: TextIO) -> None:
-    """Wait until a pipe takes more that does not wait by itself."""
+    """Wait until a non-blocking pipe accepts more."""
     select.select([], [stream], [])
 
 
@@ -94,7 +94,7 @@ def _wait_for(stream: TextIO) -> None:
 
 @contextmanager
 def standard_streams() -> Iterator[None]:
-    """Make stdout and stderr fit to be written to while the block runs."""
+    """Make stdout and stderr safe to write to while the block runs."""
     _open_closed()
     before = sys.stdout, sys.stderr
     with ExitStack() as stack:
@@ -112,7 +112,7 @@ def standard_streams() -> Iterator[None]:
 def _open_closed() -> None:
     """Open those of the first three files that are closed.
 
-    Otherwise the next file that is opened gets the number, and with it what libraries print.
+    Otherwise the next file to be opened gets the descriptor, and with it whatever libraries print.
     """
     while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(handle, True)

@@ -25,7 +25,7 @@ _MAX_EXPLAINED = 5
 
 
 def summary_table(summary: dict[str, Any]) -> Table:
-    """Return what the summary of an estimate says, as the repr of an estimate does."""
+    """Return the summary of an estimate as a table, like the repr of an estimate."""
     by, groups, bounds = summary["by"], summary["groups"], summary["interval"] is not None
     title = f"{summary['method']}: the mix of {items(summary['target']['n_items'])}"
     below = [about_intervals(summary["level"], summary["estimand"])] if bounds else []
@@ -99,7 +99,7 @@ def weight_table(content: dict[str, Any]) -> Table:
 
 
 def check_table(content: dict[str, Any]) -> Table:
-    """Return what a check of label shift says of one target."""
+    """Return the check of label shift of one target as a table."""
     (group,) = content["groups"]
     header = ["class", "estimate", "without unusual", "beside unknown", "deviation"]
     rows = []
@@ -117,7 +117,7 @@ def check_table(content: dict[str, Any]) -> Table:
 
 
 def group_check_table(content: dict[str, Any]) -> Table:
-    """Return what checks of label shift say of groups, one row each."""
+    """Return the checks of label shift of groups, one row each."""
     header = [shown_name(content["by"]), "fits", "p-value", "adjusted", "unusual", "items"]
     rows = []
     for group in content["groups"]:

@@ -1,4 +1,4 @@
-"""The search behind ``truemix tune``: what is tried, how each setting does, and the best one."""
+"""The search behind ``truemix tune``: the grid, the score of each setting, and the best one."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _check_grid(grid: Grid, choice: Choice) -> None:
 
 
 def _default_grid(choice: Choice) -> Grid:
-    """Return what is worth trying, beside what the user has decided."""
+    """Return the default grid of the parameters that the user has not set."""
     from truemix.models.bandwidth_selection import BANDWIDTHS, SHRINKAGES
 
     grid: Grid = {}
@@ -134,7 +134,7 @@ def _default_grid(choice: Choice) -> Grid:
 
 
 def _point_method(options: MethodOptions) -> str:
-    """Return the point method with the same densities, calibration or confusions."""
+    """Return the point method with the same model."""
     return methods.method_name(options.method).rpartition("-")[2]
 
 

@@ -68,7 +68,7 @@ def prepare(inputs: InputOptions, options: MethodOptions, progress: Progress) ->
     if inputs.reference == inputs.target == STDIN:
         raise InputError("REFERENCE and TARGET are both -, but stdin can be only one of them.")
     with ExitStack() as stack:
-        # What is cheap to find out comes first: a wrong name, a wrong option, a wrong header.
+        # Cheap checks first: a wrong name, a wrong option, a wrong header.
         source = open_source(inputs.reference, stack)
         target_source = open_source(inputs.target, stack)
         quantifier = None if is_saved(source) else quantifier_of(options)
@@ -117,7 +117,7 @@ def fit(quantifier: Quantifier, options: MethodOptions, reference: Reference) ->
 
 @contextmanager
 def training(reference: Reference) -> Iterator[None]:
-    """Train a classifier if there are features, and say in one sentence why it cannot be done."""
+    """Train a classifier if there are features; a failure of it is an error of one sentence."""
     if reference.features is None:
         yield
         return
@@ -127,6 +127,6 @@ def training(reference: Reference) -> Iterator[None]:
     except InputError:
         raise
     except ValueError as error:
-        # What scikit-learn says first; the rest is for programmers.
+        # The first line of scikit-learn's message; the rest is for programmers.
         reason = str(error).strip().splitlines()[0].rstrip(".")
         raise InputError(f"The classifier cannot be trained: {reason}.") from None

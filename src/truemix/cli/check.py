@@ -21,7 +21,7 @@ _DENSITY_OPTIONS = frozenset({"kernel", "bandwidth", "shrinkage", "seed"})
 
 
 def _refuse_level(value: str | None) -> None:
-    """Say what to use instead of an option that other commands have, with another meaning."""
+    """Refuse an option that means something else in other commands, and name the right one."""
     if value is not None:
         raise typer.BadParameter(
             "a check has no intervals; how often it may fail although nothing is wrong is "
@@ -39,8 +39,8 @@ def check(
         typer.Option(
             metavar="COLUMN",
             show_default=False,
-            help="Column of TARGET with groups, such as weeks: each is checked by itself, with a "
-            "correction for their number.",
+            help="Column of TARGET with groups, such as weeks: each is checked by itself, with "
+            "p-values adjusted for their number.",
         ),
     ] = None,
     significance: Annotated[
@@ -48,7 +48,7 @@ def check(
         typer.Option(
             metavar="P",
             rich_help_panel=options.METHOD,
-            help="How often the check may fail although nothing is wrong.",
+            help="Significance level: how often the check may fail although label shift holds.",
         ),
     ] = 0.05,
     level: Annotated[

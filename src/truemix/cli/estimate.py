@@ -60,7 +60,7 @@ def estimate(
             metavar="FILE.html",
             show_default=False,
             rich_help_panel=options.OUTPUT,
-            help="Write a page with words and pictures, to read and to send.",
+            help="Write a report as one HTML page, with text and figures.",
         ),
     ] = None,
 ) -> None:

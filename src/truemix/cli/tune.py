@@ -29,15 +29,15 @@ def tune(
         typer.Option(
             metavar="NAME=VALUE,…",
             show_default="one that suits the method",
-            help="Values to try for a parameter; again for another one. Those of a classifier are "
-            "called classifier.C and the like.",
+            help="Values to try for a parameter; repeat it for another one. Parameters of a "
+            "classifier have the prefix classifier., such as classifier.C.",
         ),
     ] = None,
     metric: Annotated[
         str,
         typer.Option(
             metavar="NAME",
-            help="Error that counts: absolute_error, relative_absolute_error, squared_error, "
+            help="Error to minimise: absolute_error, relative_absolute_error, squared_error, "
             "kl_divergence or weight_ratio_error.",
         ),
     ] = "absolute_error",
@@ -55,7 +55,7 @@ def tune(
     """Choose settings of a method by the error on bags of held-out items.
 
     40 % of REFERENCE are held out, and 100 bags with all kinds of mixes are drawn from them.
-    Bayesian methods are judged by the point estimate of the same model.
+    Bayesian methods are compared by the point estimate of the same model.
     """
     from truemix.cli._classifiers import classifier_choice
     from truemix.cli._output import check_outputs, reporting, show_result

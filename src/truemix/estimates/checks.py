@@ -1,4 +1,4 @@
-"""What an estimate knows of the checks it went through, whoever made them.
+"""The checks of an estimate, independent of how they were made.
 
 A check has one of four verdicts: passed, failed, cannot tell (the data could not have shown a
 violation), not checked.
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 LABEL_SHIFT = "label_shift"
 PASSED, FAILED, CANNOT_TELL, NOT_CHECKED = "passed", "failed", "cannot tell", "not checked"
-# Methods that add up what the classifier says: they do not assume label shift.
+# Methods that only aggregate the classifier's output: they do not assume label shift.
 COUNTING = ("CC", "PCC")
 
 
@@ -41,7 +41,7 @@ class Check(Protocol):
 
 @dataclass(frozen=True)
 class RecordedCheck:
-    """A check as it was written to a file: what it said, without the items behind it.
+    """A check as read from a file: its numbers and its explanation, without the items.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class RecordedCheck:
 
 
 def point_method(method: str, settings: Mapping[str, Any]) -> str:
-    """Return the method that estimates the shares: of a bootstrap the quantifier inside.
+    """Return the method that estimates the shares: for a bootstrap, the quantifier inside.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def point_method(method: str, settings: Mapping[str, Any]) -> str:
 
 
 def not_checked(method: str, reason: str | None = None) -> dict[str, Any]:
-    """Return what is said of label shift where it was not checked, as plain values.
+    """Return the summary of label shift where it was not checked, as plain values.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """What changed between two estimates.
 
-Draws of two batches are independent given the references. Where both estimates come from the same
-fitted quantifier and its references are uncertain, draws are compared replicate by replicate: what
-is off in a replicate is off in both batches, and cancels. Otherwise the two are taken as
-independent.
+Draws of two batches are independent given the densities of the classes. Where both estimates come
+from the same fitted quantifier and it has replicates of these densities, draws are paired by
+replicate: an error of a replicate affects both batches, and cancels. All other estimates are
+treated as independent.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from truemix.estimates.estimate import Estimate
 
-# Rows of draws of two estimates that belong together.
+# For each common replicate, the rows of the draws of both estimates.
 Pairs: TypeAlias = list[tuple[IntArray, IntArray]]
-# Pairs per draw: enough that which draws happen to meet does not show in the interval.
+# Random pairs per draw: enough that the pairing adds no visible noise to the interval.
 _ROUNDS = 8
 
 
@@ -47,7 +47,7 @@ class Comparison:
     prob_increase : ndarray of shape (K,) or None
         Probability that the share is larger now; None unless both estimates have draws.
     paired : bool
-        Whether draws were compared replicate by replicate of the same references.
+        Whether draws were paired by replicate; otherwise they were treated as independent.
     level : float
         Level of the interval.
     method : str
@@ -126,7 +126,7 @@ def prob_increase_since(now: Estimate, before: Estimate) -> FloatArray | None:
 
 
 def _pairs(now: Estimate, before: Estimate) -> Pairs | None:
-    """Return the rows of draws that belong together; None if the estimates are independent."""
+    """Return the paired rows of draws; None if the estimates are treated as independent."""
     ours, theirs = now.origin, before.origin
     if ours is None or theirs is None or ours.source != theirs.source:
         return None
@@ -157,11 +157,11 @@ def probability_larger(now: FloatArray, before: FloatArray) -> FloatArray:
 
 
 def _differences(now: FloatArray, before: FloatArray, pairs: Pairs | None) -> FloatArray:
-    """Return differences of draws, of the same replicate if there are any, paired at random.
+    """Return differences of random pairs of draws, within each replicate if there are any.
 
-    Row by row would be wrong: two runs with one seed share their random numbers, so their draws go
-    up and down together though, given the references, the posteriors are independent. The pairs
-    are the same each time.
+    Pairing row by row would be wrong: two runs with one seed share their random numbers, so their
+    rows are correlated although, given the replicate, the posteriors are independent. The random
+    pairs are the same each time.
     """
     if pairs is None:
         pairs = [(np.arange(len(now)), np.arange(len(before)))]
@@ -177,13 +177,13 @@ def _differences(now: FloatArray, before: FloatArray, pairs: Pairs | None) -> Fl
 
 
 def _shuffled(n: int, length: int, rng: np.random.Generator) -> IntArray:
-    """Return row numbers in random order, each as often as the others, give or take one."""
+    """Return row numbers in random order; how often each occurs differs by at most one."""
     rounds = [rng.permutation(n) for _ in range(-(-length // n))]
     return np.concatenate(rounds)[:length]
 
 
 def _same_classes(now: AnyArray, before: AnyArray) -> list[int]:
-    """Return where the classes of ``now`` are in ``before``."""
+    """Return the positions of the classes of ``now`` in ``before``."""
     labels, old = now.tolist(), before.tolist()
     missing = [label for label in labels if label not in old]
     extra = [label for label in old if label not in labels]

@@ -13,17 +13,17 @@ from truemix._typing import IntArray
 class DrawOrigin:
     """Where the draws of an estimate come from.
 
-    Replicate v of the references is the same for every batch of one fitted quantifier: if its
-    densities are off in one batch, they are off in the same way in another. So draws of two batches
-    depend on each other, but not given the replicate.
+    Replicate v of the references is the same for every batch of one fitted quantifier, and an error
+    of its densities affects all batches alike. So draws of two batches are dependent, but
+    independent given the replicate.
 
     Attributes
     ----------
     number : ndarray of int of shape (draws,)
         The replicate of each draw.
     source : str
-        What the replicates are replicates of. Where it is the same, so are the replicates of the
-        same number.
+        Fingerprint of the fitted quantifier. Replicates with the same source and number are the
+        same.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The estimated mix of one batch, and every question it can answer."""
+"""The estimated mix of one batch: intervals, probabilities, comparisons, plots and files."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Estimate:
     prevalence : ndarray of shape (K,)
         Estimated share of each class, summing to one; with draws, their mean.
     classify_and_count : ndarray of shape (K,)
-        What the classifier alone would have said: the share of items it puts into each class.
+        The uncorrected estimate: the share of items that the classifier assigns to each class.
     train_prevalence : ndarray of shape (K,)
         Shares in the reference.
     n_items : int
@@ -52,19 +52,19 @@ class Estimate:
     settings : dict
         Every resolved parameter, and the version.
     diagnostics : dict
-        What the solver reports (``"converged"`` and ``"gap"`` for maximum likelihood), or the
-        sampler (``"ess"``, ``"rhat"``, ``"divergences"``, and ``"failed"``, a list of sentences).
+        Of the solver (``"converged"`` and ``"gap"`` for maximum likelihood), or of the sampler
+        (``"ess"``, ``"rhat"``, ``"divergences"``, and ``"failed"``, a list of sentences).
     estimand : {"batch", "population"}
         The mix of these very items, or of the source that they come from.
     draws : ndarray of shape (draws, K), optional
         Draws from the posterior of the mix; None for a point estimate.
     other_draws : ndarray of shape (draws, K), optional
-        Row by row, the same run's draws of the other estimand; see :meth:`of`.
+        Draws of the other estimand from the same run, row by row; see :meth:`of`.
     unknown : Unknown, optional
-        If items of no class were allowed for (``unknown=True``): their share, with draws and an
-        interval. The shares of the classes are then those among all other items.
+        With ``unknown=True``: the share of items of none of the classes, with draws and an
+        interval. The shares of the classes are then among all other items.
     origin : DrawOrigin, optional
-        Which replicate of uncertain references each draw comes from: what :meth:`compare` pairs.
+        The replicate of the references that each draw comes from; :meth:`compare` pairs by it.
     checks : dict
         Checks that were asked for: ``"label_shift"``, with ``quantify(X, check=True)``. Each has
         ``passed``, ``explanation`` and ``summary()``.
@@ -88,7 +88,7 @@ class Estimate:
     spam     30.0 %   20.0 %     50.0 %
     Label shift: not checked; quantify(X, check=True) does.
 
-    With draws there are intervals, and answers to any question about the mix:
+    With draws there are intervals, and probabilities of any event:
 
     >>> from dataclasses import replace
     >>> draws = np.random.default_rng(0).dirichlet([71, 31], size=1000)
@@ -196,15 +196,15 @@ class Estimate:
         kind : {"equal-tailed", "hdi"}
             Leave the same probability out on both sides, or be as short as possible.
         simultaneous : bool
-            Make all intervals hold at once (Bonferroni).
+            Correct for the number of classes (Bonferroni), so that all intervals hold at once.
 
         Returns
         -------
         ndarray of shape (K, 2)
             Lower and upper bounds, which belong to the interval. They are draws, not interpolated:
-            in the batch view they are counts of items, and can be exactly 0 or 1. Only where a
-            level asks for more than the number of draws can resolve, bounds lie beyond the draws;
-            see :func:`truemix.estimates.intervals.interval_of`.
+            in the batch view they are counts of items, and can be exactly 0 or 1. Only if there
+            are too few draws for the level, bounds are extrapolated beyond them; see
+            :func:`truemix.estimates.intervals.interval_of`.
         """
         draws = self._need_draws("interval")
         return interval_of(draws, level, kind, simultaneous=simultaneous)
@@ -267,9 +267,9 @@ class Estimate:
             This estimate minus the other, per class, in the population view: items of two batches
             are different items, so what can rise or fall is the mix of the source. With draws in
             both, also an interval and the probability that the share rose. Draws of estimates from
-            the same fitted quantifier (and the same seed) are compared replicate by replicate of
-            its uncertain references, because what is off in one batch is off in the other; all
-            other estimates are taken to be independent.
+            the same fitted quantifier are paired by replicate of its references, because an error
+            of a replicate affects both batches; all other estimates are treated as independent
+            (``paired`` says which, ``docs/uncertainty.md`` when).
         """
         if not isinstance(other, Estimate):
             raise InputError(
@@ -284,10 +284,10 @@ class Estimate:
         Parameters
         ----------
         level : float
-            Level of the intervals that are wanted: they need draws beyond their ends.
+            Level of the intervals to be used: the higher, the more draws they need.
         """
         failed = list(self.diagnostics.get("failed", []))
-        # Samplers are judged by what a level of 95 % needs.
+        # The diagnostics of samplers cover levels up to 95 % already.
         if self.draws is not None and (level > 0.95 or self.method == "Bootstrap"):
             failed += too_few_draws(len(self.draws), self.diagnostics.get("ess"), level)
         if self.diagnostics.get("converged") is False:
@@ -331,10 +331,10 @@ class Estimate:
         -------
         ndarray of shape (n, K)
             Posteriors times :meth:`weights`, renormalised, in the order of ``classes``. A row that
-            has probability only for classes that the estimate says are absent cannot be
-            corrected; it is returned as it is, with a note.
+            has probability only for classes with an estimated share of 0 cannot be corrected; it is
+            returned unchanged, with a note.
         """
-        # Not before it is needed: reading data frames takes a library of its own.
+        # Imported here because reading data frames needs a library of its own.
         from truemix.estimates.importance_weights import adapt_posteriors
 
         return adapt_posteriors(self, posteriors)
@@ -378,7 +378,7 @@ class Estimate:
         level : float
             Level of the intervals or of the region.
         reference, counted : bool
-            Whether to mark the mix of the reference, and what the classifier's decisions count to.
+            Whether to mark the mix of the reference, and the classify-and-count estimate.
 
         Returns
         -------

@@ -1,6 +1,6 @@
-"""Estimates in files: everything that an estimate knows, as plain numbers and text.
+"""Estimates in files: all attributes of an estimate, as plain numbers and text.
 
-What is read is checked as if a stranger had written it, whatever its checksum says.
+Files are untrusted input: contents are validated even if the checksum is right.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DRAWS = ("draws", "other_draws")
 UNKNOWN = "unknown_"
 # More replicates than any estimate has draws.
 MAX_REPLICATES = 1 << 31
-# The numbers that JSON has no word for, by Python's.
+# Numbers that JSON cannot represent, by their Python names.
 NO_JSON = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
@@ -39,7 +39,7 @@ def save_estimate(estimate: Estimate, path: str | os.PathLike[str]) -> None:
     """Write an estimate to a file."""
     header, arrays = _contents(estimate)
     try:
-        # What could not be read again is not written.
+        # An estimate that could not be read again is not written.
         _read(type(estimate), header, arrays)
     except InputError as error:
         raise InputError(f"This estimate cannot be saved: {error}.") from None
@@ -81,7 +81,7 @@ def _contents(estimate: Estimate) -> tuple[dict[str, Any], dict[str, AnyArray]]:
 
 
 def _read(kind: type[E], header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> E:
-    """Return the estimate that a header and arrays describe completely, or say what is wrong."""
+    """Return the estimate that a header and arrays describe, or raise for what is wrong."""
     left = dict(arrays)
     classes = read_classes(left)
     fields = {name: read_shares(left, name, classes.shape) for name in ARRAYS}

@@ -1,4 +1,4 @@
-"""What a new mix means for single items: importance weights and corrected posteriors."""
+"""Importance weights of the classes, and posteriors corrected for the new mix."""
 
 from __future__ import annotations
 

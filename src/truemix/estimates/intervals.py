@@ -1,9 +1,9 @@
 """Intervals from draws: equal-tailed, of highest density, and for all classes at once.
 
-Bounds are always draws themselves (order statistics), never interpolated between two: draws of
-counts have ties, and a bound between two counts would cut off a value that a good share of the
-draws have. The ranks are chosen so that one more draw from the same posterior falls inside with
-probability of at least ``level``; with ties the probability is higher, never lower.
+Bounds are order statistics of the draws, never interpolated: draws of counts have ties, and a bound
+between two counts would cut off a value that many draws have. The ranks are chosen so that a new
+draw from the same posterior falls inside with a probability of at least ``level``; ties can only
+make it higher.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from truemix.validation import check_choice, check_number
 
 KINDS = ("equal-tailed", "hdi")
 SHARES = (0.0, 1.0)
-# Fewer draws do not tell how their tails go on: anything is possible. (From 12 on, continued tails
-# hold a new draw at levels up to 0.95, from 20 on up to 0.99.)
+# Fewer draws are too few to extrapolate their tails, and the interval is the whole range. (From 12
+# on, extrapolated tails cover a new draw at levels up to 0.95, from 20 on up to 0.99.)
 MIN_DRAWS = 20
 # Ranks are products like 0.025 * 1000 that must not fall below a whole number by rounding, and
 # widths of equally many counts are equal only up to rounding.
@@ -42,11 +42,11 @@ def too_few_draws(n_draws: int, ess: float | None, level: float) -> list[str]:
     '100 independent draws are fewer than the 200 that a 99 % interv'
     """
     needed = math.ceil(2.0 / (1.0 - check_level(level)) - _SLACK)
-    worth = n_draws if ess is None else min(n_draws, int(ess))
-    if worth >= needed:
+    effective = n_draws if ess is None else min(n_draws, int(ess))
+    if effective >= needed:
         return []
     return [
-        f"{worth} independent draws are fewer than the {needed} that a {percent_level(level)} "
+        f"{effective} independent draws are fewer than the {needed} that a {percent_level(level)} "
         "interval needs to have one beyond each end; increase draws or lower the level."
     ]
 
@@ -85,10 +85,10 @@ def interval_of(
     For S draws, the equal-tailed interval goes from the k-th smallest to the k-th largest draw,
     ``k = floor((S + 1) (1 - level) / 2)``, and the HDI is the shortest interval with
     ``ceil((S + 1) level) + 1`` draws. If S is too small for that (with 1000 draws above level
-    0.998, which is what Bonferroni asks for at K > 25), both are the range of the draws, widened
-    by continuing its tails exponentially from their last 5 %. For log-concave posteriors, as
-    Dirichlet ones with parameters of at least 1, that errs on the wide side. Fewer than 20 draws
-    that are too few for the level tell nothing: the interval is all that is possible.
+    0.998, which Bonferroni needs at K > 25), both are the range of the draws, widened by
+    extrapolating its tails exponentially from their last 5 %. For log-concave posteriors, such as
+    Dirichlet ones with parameters of at least 1, that errs on the wide side. If fewer than 20 draws
+    are too few for the level, the interval is the whole range, ``bounds``.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def interval_of(
 
 
 def _shortest(ordered: FloatArray, n_inside: int) -> FloatArray:
-    """Return the shortest interval with so many draws; of equally short ones the fullest."""
+    """Return the shortest interval with ``n_inside`` draws; of ties the one with most draws."""
     lower, upper = ordered[: len(ordered) - n_inside + 1], ordered[n_inside - 1 :]
     width = upper - lower
     candidates = np.flatnonzero(width <= width.min() + _SLACK * (ordered[-1] - ordered[0]))
@@ -130,7 +130,7 @@ def _shortest(ordered: FloatArray, n_inside: int) -> FloatArray:
 
 
 def _beyond_the_draws(ordered: FloatArray, tail: float, bounds: tuple[float, float]) -> FloatArray:
-    """Return bounds that fewer than one of the draws would lie beyond."""
+    """Return bounds extrapolated beyond the draws, for a tail of less than one draw."""
     n_draws, K = ordered.shape
     if n_draws < MIN_DRAWS:
         return np.tile(bounds, (K, 1))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from truemix.estimates.regions import Region
 
 KINDS = ("forest", "ternary")
-# Colours that people with any colour vision can tell apart (Okabe and Ito).
+# A palette that is safe for any colour vision (Okabe and Ito).
 BLUE, SKY, ORANGE, GREY, PALE = "#0072b2", "#56b4e9", "#d55e00", "#777777", "#bbbbbb"
 MARKS = {
     "reference": {"marker": "|", "color": GREY, "markeredgewidth": 1.8},
@@ -39,7 +39,7 @@ SHARES = {
 }
 LITERAL: dict[str, Any] = {"parse_math": False, "usetex": False}
 MAX_POINTS = 4000
-# Inches from which a triangle has room for ticks.
+# Width in inches from which a triangle has room for ticks.
 ROOMY = 3.6
 HEIGHT = np.sqrt(3.0) / 2.0
 

@@ -1,10 +1,10 @@
 """Regions of mixes: one ellipse that holds all classes at once, in the coordinates of choice.
 
-The ellipse has the mean and covariance of the draws. How far it reaches is read off the draws too:
-a posterior near a face of the simplex is skewed, and a chi-squared radius would give it the wrong
-level. Each draw is measured by an ellipse made without it (in closed form), because draws are
-nearer to an ellipse that was fitted to them than a further draw would be; with 1000 draws and a
-hundred classes the level would otherwise be 80 % instead of 95 %.
+The ellipse has the mean and covariance of the draws. Its radius is a quantile of their distances: a
+posterior near a face of the simplex is skewed, and a chi-squared radius would give it the wrong
+level. The distance of a draw is leave-one-out (in closed form), because draws are nearer to an
+ellipse fitted to them than a new draw would be; with 1000 draws and a hundred classes the actual
+level would otherwise be 80 % instead of 95 %.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from truemix.simplex import FLOOR, clr, clr_inverse, ilr_basis
 from truemix.validation import LARGEST_SUM_ERROR, check_choice
 
 KINDS = ("ellipse-clr", "ellipse-ilr", "ellipse")
-# Directions in which the draws do not differ belong to the region up to rounding only.
+# How far a mix may leave the affine hull of the draws, by rounding.
 _OFF_HULL = 1e-8
 _ROUNDING = 1e-9
 
@@ -41,7 +41,7 @@ class Region:
     centre : ndarray of shape (K,)
         The mean of the draws in these coordinates, as a mix.
     radius : float
-        How far the region reaches, in standard deviations.
+        Mahalanobis distance of the border from the centre.
     dimension : int
         In how many directions the draws differ, at most K - 1; 0 if the mix is certain.
     smallest_share : float
@@ -77,7 +77,7 @@ class Region:
         return len(self._deviations)
 
     def contains(self, p: npt.ArrayLike) -> bool | npt.NDArray[np.bool_]:
-        """Tell whether a mix, or each of many, is in the region.
+        """Return whether a mix, or each of many, is in the region.
 
         Parameters
         ----------
@@ -190,7 +190,7 @@ def region_of(
 
 
 def _without_itself(squared: float, n: int) -> float:
-    """Return a draw's squared distance by the mean and covariance of the other n - 1 draws.
+    """Return a draw's squared distance under the mean and covariance of the other n - 1 draws.
 
     Leaving a draw out changes the covariance by a matrix of rank one (Sherman-Morrison).
     """

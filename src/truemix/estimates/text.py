@@ -122,7 +122,7 @@ def comparison_table(comparison: Comparison) -> Table:
 
 
 def items(count: int) -> str:
-    """Return a number of items in words."""
+    """Return a number of items as text."""
     return f"{count:,} item" if count == 1 else f"{count:,} items"
 
 
@@ -144,16 +144,16 @@ def percent_level(level: float) -> str:
 
 
 def chance(probability: float, *, less: str = "<", more: str = ">") -> str:
-    """Return a probability from draws, which cannot tell 0 and 1 from what is very near."""
+    """Return a probability from draws as text; draws cannot resolve values very near 0 and 1."""
     if probability < 0.001:
         return f"{less} {percent(0.001)}"
     return f"{more} {percent(0.999)}" if probability > 0.999 else percent(probability)
 
 
 def shown_name(label: Any, most: int = MAX_NAME) -> str:
-    """Return a class name on one line; of a long one both ends, which tell names apart.
+    """Return a class name on one line; a long one is cut in the middle, since ends differ most.
 
-    Control characters are written out: what is in a name must not steer a terminal.
+    Control characters are escaped: a name must not control a terminal.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def _left_out(classes: AnyArray, shown: IntArray, what: str) -> list[str]:
 
 
 def about_intervals(level: float, estimand: str) -> str:
-    """Return the line below a table that says what its intervals are."""
+    """Return the line below a table that describes its intervals."""
     return f"{percent_level(level)} equal-tailed intervals; {ESTIMANDS[estimand]}"
 
 

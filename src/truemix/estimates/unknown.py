@@ -19,7 +19,7 @@ class Unknown:
     Attributes
     ----------
     share : float
-        Of all items; the shares of the classes are of the others.
+        Among all items; the shares of the classes are among the others.
     draws, other_draws : ndarray of shape (draws,), optional
         Draws of the share, row by row with those of the estimate, and of the other estimand.
 
@@ -74,7 +74,7 @@ def split_mix(mix: FloatArray, fallback: FloatArray) -> tuple[FloatArray, FloatA
     mix : ndarray of shape (..., K + 1)
         Shares of the classes and of the unknown.
     fallback : ndarray of shape (..., K)
-        The mix of the classes where nothing but the unknown has a share.
+        The mix of the classes where the unknown share is 1.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What goes on the page: which classes and groups are shown, and what is said of the others."""
+"""What goes on the page: which classes and groups are shown, and notes about the others."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Row:
 
 @dataclass(frozen=True)
 class MixTable:
-    """Rows that are seen, rows that are folded away, and what is said of rows left out."""
+    """Rows that are visible, rows that are folded away, and a note about rows left out."""
 
     picture: Forest
     rows: list[Row]
@@ -89,7 +89,7 @@ def group_table(groups: Sequence[dict[str, Any]], number: int, most: int) -> Mix
 
 def _table(picture: Forest, rows: list[Row], *, has_increase: bool, about: str) -> MixTable:
     entries = [row.entry for row in rows]
-    # A last few rows are not worth folding.
+    # Five rows or fewer are not folded away.
     seen = MAX_ROWS if len(rows) > MAX_ROWS + 5 else len(rows)
     return MixTable(
         picture=picture,
@@ -170,7 +170,7 @@ def settings_rows(settings: dict[str, Any]) -> list[tuple[str, str, list[dict[st
 
 
 def shown_value(value: Any) -> str:
-    """Return a setting as text: what is text as it is, anything else as JSON."""
+    """Return a setting as text: strings unchanged, anything else as JSON."""
     if value is None:
         return "none"
     return value if isinstance(value, str) else as_json(value)

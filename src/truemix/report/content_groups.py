@@ -46,7 +46,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class OverTime:
-    """Panels, their numbers, and what is said of classes and groups that are left out."""
+    """Panels, their numbers, and notes about classes and groups that are left out."""
 
     picture: Timeline
     groups: list[dict[str, Any]]
@@ -88,7 +88,7 @@ def over_time(groups: Sequence[dict[str, Any]]) -> OverTime:
 
 
 def _classes_shown(groups: Sequence[dict[str, Any]]) -> tuple[list[int], list[str]]:
-    """Return which classes get a panel, and what is said of the others."""
+    """Return which classes get a panel, and a note about the others."""
     classes = groups[-1]["classes"]
     K = len(classes)
     if K == 2:
@@ -151,13 +151,13 @@ class Checks:
 
 
 def checks(groups: Sequence[dict[str, Any]]) -> Checks:
-    """Return what is said of the diagnostics."""
+    """Return the content of the section on checks and diagnostics."""
     failed = [(group["group"], group["failed"]) for group in groups if group["failed"]]
     names = [name for name in _CHECKS if any(name in group["diagnostics"] for group in groups)]
     header = [_CHECKS[name] for name in names]
     rows, about = [], ""
     if len(groups) > 1 and names:
-        # Those that failed first: they are what one looks for.
+        # Failed groups first: readers look for them.
         ordered = sorted(groups, key=lambda group: not group["failed"])[:_MAX_CHECKS]
         rows = [(group, [group["diagnostics"].get(name) for name in names]) for group in ordered]
         if any(group["checks"][LABEL_SHIFT]["checked"] for group in groups):
@@ -180,7 +180,7 @@ def checks(groups: Sequence[dict[str, Any]]) -> Checks:
 
 
 def _verdict(groups: Sequence[dict[str, Any]]) -> str:
-    """Return the verdict on everything: what is worst in any group."""
+    """Return the overall verdict: the worst of any group."""
     if any(group["failed"] for group in groups):
         return FAILED
     found = {group["checks"][LABEL_SHIFT]["verdict"] for group in groups}
@@ -188,7 +188,7 @@ def _verdict(groups: Sequence[dict[str, Any]]) -> str:
 
 
 def _left_open(check: dict[str, Any]) -> str | None:
-    """Return what is said of label shift where it was not checked, or could not be."""
+    """Return the explanation where label shift was not checked, or the check was inconclusive."""
     left_open: str = check["explanation"]
     return left_open if check["verdict"] in {NOT_CHECKED, CANNOT_TELL} else None
 

@@ -1,4 +1,4 @@
-"""Diagnostics in plain words: what was checked, and what it means for the numbers."""
+"""Diagnostics as sentences: what was checked, and what it means for the numbers."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _MAX_NAMES = 5
 
 
 def notes_of(estimate: Estimate) -> list[str]:
-    """Return a sentence for each diagnostic that has something to say.
+    """Return a sentence for each diagnostic that is known here.
 
     Parameters
     ----------
     estimate : Estimate
-        Diagnostics that are not known here are left to the table of all of them.
+        Its other diagnostics are only in the table of all of them.
 
     Returns
     -------
@@ -67,8 +67,8 @@ def _about_draws(estimate: Estimate) -> list[str]:
     by = f" by {how}" if how else ""
     ess = _number(found.get("ess"))
     if ess is None:
-        worth = "; too few to tell how much they are worth" if "ess" in found else ""
-        return [f"{len(draws):,} draws{by}{worth}."]
+        unknown = "; too few to tell how much they are worth" if "ess" in found else ""
+        return [f"{len(draws):,} draws{by}{unknown}."]
     # Twice the standard error of the mean, in percentage points.
     error = 200.0 * _standard_error(draws, ess, found.get("mcse"))
     return [
@@ -78,14 +78,14 @@ def _about_draws(estimate: Estimate) -> list[str]:
 
 
 def _standard_error(draws: FloatArray, ess: float, known: Any) -> float:
-    """Return the largest Monte Carlo error of a share: as the sampler says, or from its ESS."""
+    """Return the largest Monte Carlo standard error of a share: as known, or from the ESS."""
     errors = [_number(error) for error in known] if isinstance(known, Iterable) else []
     finite = [error for error in errors if error is not None]
     return max(finite) if finite else float(draws.std(axis=0).max()) / math.sqrt(max(ess, 1.0))
 
 
 def _about_reference(estimate: Estimate) -> list[str]:
-    """Say how much of the uncertainty is due to the references being few."""
+    """Return how much of the variance is due to limited references: that between replicates."""
     found = estimate.diagnostics
     replicates = _number(found.get("replicates"))
     try:
@@ -103,7 +103,7 @@ def _about_reference(estimate: Estimate) -> list[str]:
 
 
 def _about_convergence(estimate: Estimate) -> list[str]:
-    """Say that chains agree, if they were compared and do; failures are said elsewhere."""
+    """Return a sentence if chains agree; failures are in ``Estimate.warnings``."""
     found = estimate.diagnostics
     rhat, limit = _number(found.get("rhat")), _number(found.get("rhat_limit"))
     if rhat is None or limit is None or rhat > limit:

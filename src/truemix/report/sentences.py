@@ -1,4 +1,4 @@
-"""The answer in words: from the plain values of a summary to sentences."""
+"""The headline: sentences from the plain values of a summary."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def headline(
 ) -> list[str]:
     """Return the estimate of one batch in a few sentences, the main one first.
 
-    An interval is said to hold with a probability only if nothing failed; whatever failed comes
-    first. If what is assumed was not checked, that comes last.
+    The probability of an interval is stated only if nothing failed; failures come first. If label
+    shift was not checked, that comes last.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def headline(
     level : float
         Level of the intervals.
     trust : Trust
-        The method, and what its checks and diagnostics say.
+        The method, and the results of its checks and diagnostics.
     sure : str
         What the level of the intervals is: a probability, or a confidence.
 
@@ -101,7 +101,7 @@ def change(
     lead = f"{which} surely changed since {name}"
     if not agreeing:
         return f"{lead}."
-    # Draws cannot tell 0.9995 from 1: among what is as good as certain, the largest step.
+    # Draws cannot resolve 0.9995 and 1: among nearly certain changes, the largest step.
     entry, step = max(agreeing, key=lambda pair: (round(_sureness(pair[0]), 3), abs(pair[1])))
     sure = chance(_sureness(entry), less="less than", more="more than")
     steps = _steps(entry, step)
@@ -121,7 +121,7 @@ def _largest_step(moved: list[tuple[dict[str, Any], float]], name: str, *, alone
 
 
 def _steps(entry: dict[str, Any], step: float) -> str:
-    """Return a change in words: ``risen from 20 % to 30 %``."""
+    """Return a change as text: ``risen from 20 % to 30 %``."""
     digits = max(_digits(entry), 1 if abs(step) < 0.02 else 0)
     old, new = percent(entry["share"] - step, digits), percent(entry["share"], digits)
     return f"{'risen' if step > 0 else 'fallen'} from {old} to {new}"
@@ -162,12 +162,12 @@ def spread(groups: Sequence[dict[str, Any]], by: str | None, trusts: Sequence[Tr
 
 
 def small(sentence: str) -> str:
-    """Return a sentence as it goes on after a colon."""
+    """Return a sentence with a lower-case first letter, as after a colon."""
     return sentence[0].lower() + sentence[1:]
 
 
 def subject(classes: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the class to speak of: of two the second (spam, True, 1), else the largest."""
+    """Return the class of the headline: the second of two (spam, True, 1), else the largest."""
     return classes[1] if len(classes) == 2 else max(classes, key=_share)
 
 
@@ -178,7 +178,7 @@ def group_name(group: Any, by: str | None) -> str:
 
 
 def isolated(text: str) -> str:
-    """Keep a name that runs from right to left from turning the words and numbers around it."""
+    """Isolate a right-to-left name, which would reorder the text and numbers around it."""
     if any(unicodedata.bidirectional(letter) in {"R", "AL", "AN"} for letter in text):
         return f"{_LEFT_TO_RIGHT_ISOLATE}{text}{_POP_ISOLATE}"
     return text
@@ -194,7 +194,7 @@ def _sureness(entry: dict[str, Any]) -> float:
 
 
 def _name(entry: dict[str, Any]) -> str:
-    """Return a class as a sentence names it: words as they are, anything else set apart."""
+    """Return a class as a sentence names it: a word unchanged, anything else in quotes."""
     name = entry["class"]
     if not isinstance(name, str):
         return f"class {name}"
@@ -210,7 +210,7 @@ def _of(entry: dict[str, Any], digits: int) -> str:
 
 
 def _digits(entry: dict[str, Any]) -> int:
-    """Return how many decimals of a percentage say something, given the interval's width."""
+    """Return how many decimals of a percentage are meaningful, given the interval's width."""
     if entry.get("lower") is None:
         return 1
     # Whole percent while the interval spans four of them, one decimal while it spans four tenths.
@@ -249,7 +249,7 @@ def _excess(entry: dict[str, Any]) -> float:
 
 
 def _furthest_off(classes: Sequence[dict[str, Any]], main: dict[str, Any]) -> list[str]:
-    """Say where counting the classifier's decisions misleads most."""
+    """Return the class for which counting decisions is furthest off, as a sentence."""
     worst = max(classes, key=_excess)
     if main["lower"] is None:
         if worst is main or _excess(worst) < 0.0005:

@@ -1,4 +1,4 @@
-"""What estimates say, as one dict of plain values: the JSON output, and the content of the page."""
+"""Estimates as one dict of plain values: the JSON output, and the content of the page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from truemix.report.sentences import change, group_name, headline, small, spread
 from truemix.report.trust import Trust, trust_of
 from truemix.validation import shown_list
 
-# Enough to draw a density from, and the ones that people ask for by name.
+# Enough to draw a density, and the usual ones.
 LEVELS = (
     [0.005, 0.01, 0.025, 0.05]
     + [round(0.05 * step, 2) for step in range(2, 19)]
@@ -46,7 +46,7 @@ def summarize(
     command: str | None = None,
     why_not_checked: str | None = None,
 ) -> dict[str, Any]:
-    """Return everything worth showing, as plain numbers and text.
+    """Return the content of JSON output and report, as plain numbers and text.
 
     Parameters
     ----------
@@ -69,14 +69,13 @@ def summarize(
     Returns
     -------
     dict
-        ``headline`` says it in words (``sentences``, one by one); ``groups`` holds one entry per
-        group (one with the name None without groups), with ``classes`` in the order of the
+        ``headline`` is the result as text (``sentences``, one by one); ``groups`` holds one entry
+        per group (without groups, one with the name None), with ``classes`` in the order of the
         estimate, ``quantiles`` (and for three classes some ``draws``) of the posterior, the share
-        ``unknown`` and the ``checks`` (with a ``verdict`` each: passed, failed, cannot tell or not
-        checked), ``diagnostics``, those that ``failed``
-        and ``notes`` in plain words. ``ok`` is whether
-        nothing failed anywhere, ``ordered`` whether the groups follow each other. Every value is
-        one that JSON knows.
+        ``unknown``, the ``checks`` (with a ``verdict`` each: passed, failed, cannot tell or not
+        checked), the ``diagnostics``, and sentences about those that ``failed`` and the others
+        (``notes``). ``ok`` is whether nothing failed in any group, ``ordered`` whether the groups
+        follow each other. All values can be written as JSON.
 
     Examples
     --------
@@ -235,7 +234,7 @@ def _rounded(values: FloatArray) -> list[list[float]]:
 def _sentences(
     groups: list[dict[str, Any]], by: str | None, trusts: list[Trust], *, ordered: bool
 ) -> list[str]:
-    """Return the answer in words: of groups the last one, and what changed since the one before."""
+    """Return the headline: for groups, the last one and what changed since the one before."""
     last = groups[-1]
     first, *more = last["sentences"]
     if last["group"] is None:

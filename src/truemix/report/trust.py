@@ -18,12 +18,12 @@ class Trust:
     Attributes
     ----------
     method : str
-        What estimates the shares; of a bootstrap the quantifier inside.
+        The method that estimates the shares; for a bootstrap, the quantifier inside.
     fits : bool or None
-        Whether the batch passed the checks of what the method assumes; None if none was made, or
-        if the data cannot tell.
+        Whether the batch passed the checks of the method's assumptions; None if there was no
+        check, or an inconclusive one.
     blind : bool
-        Whether a check was made that could not have noticed a violation.
+        Whether a check had too little power to detect a violation.
     computed : bool
         Whether the sampler or the solver passed its diagnostics.
     """
@@ -35,7 +35,7 @@ class Trust:
 
     @property
     def counting(self) -> bool:
-        """Whether the method only adds up what the classifier says, without a correction."""
+        """Whether the method only aggregates the classifier's output, without a correction."""
         return self.method in COUNTING
 
     @property
@@ -44,7 +44,7 @@ class Trust:
         return self.fits is False or not self.computed
 
     def condition(self) -> list[str]:
-        """Return a sentence about what the numbers rest on, if that was not checked."""
+        """Return a sentence about the assumption, if it was not checked."""
         if self.counting:
             return [f"{self.method} does not correct for a mix that differs from the reference."]
         if self.blind:
@@ -58,13 +58,13 @@ class Trust:
 
 
 def trust_of(estimate: Estimate) -> Trust:
-    """Return what the checks and the diagnostics of an estimate say."""
+    """Return the results of the checks and the diagnostics of an estimate."""
     passed = [check.passed for check in estimate.checks.values()]
     blind = any(check.verdict == CANNOT_TELL for check in estimate.checks.values())
     return Trust(
         method=point_method(estimate.method, estimate.settings),
         fits=all(passed) if passed and not (blind and all(passed)) else None,
         blind=blind,
-        # Whatever else is warned of comes from the sampler or the solver.
+        # All other warnings come from the sampler or the solver.
         computed=len(estimate.warnings()) == passed.count(False),
     )

@@ -23,7 +23,7 @@ EXIT_CODES = (
 
 
 class _RunByDefault(TyperGroup):
-    """Commands of which the first may be left out: ``bench yeast`` is ``bench run yeast``."""
+    """A group whose first command is the default: ``bench yeast`` is ``bench run yeast``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         first = args[0] if args else ""
@@ -119,19 +119,19 @@ def run(
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run methods on data sets: choose settings, judge on test bags, keep the results.
+    """Run methods on data sets: choose settings, evaluate on test bags, keep the results.
 
-    Interrupted work goes on where it stopped when the same command is given again.
+    An interrupted run is resumed by the same command.
     """
     from truemix_experiments import bench as running
-    from truemix_experiments.cli.output import checked_jobs, numbers, show_results, words
+    from truemix_experiments.cli.output import checked_jobs, listed, numbers, show_results
     from truemix_experiments.cli.progress import BenchProgress
     from truemix_experiments.protocol import BenchSettings
 
     settings = BenchSettings(n_bags=bags, seed=seed)
     asked = running.plan(
         names or ["embedded"],
-        words(methods) or ["all"],
+        listed(methods) or ["all"],
         numbers(alpha) or [1.0],
         settings=settings.quick() if quick else settings,
         out=out,
@@ -150,7 +150,7 @@ def run(
 
 
 def _end(asked: Plan, outcome: Outcome, *, quiet: bool) -> None:
-    """Say what is worth knowing, and let the exit code tell what is missing."""
+    """Print notes and failures, and end with an exit code if something is missing."""
     if not quiet:
         for note in outcome.notes:
             tell(f"Note: {note}")
@@ -220,7 +220,7 @@ def figures(
 
 @app.command("list", epilog=EXIT_CODES)
 def list_datasets(names: Names = None, data: Data = None, download: Download = False) -> None:
-    """Show which data sets there are, and which of them can be had."""
+    """Show all data sets, and which of them are available."""
     from truemix_experiments.cli.output import show_datasets
 
     show_datasets(names or ["paper", "embedded"], data, download=download)

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from truemix_experiments.results import Results
 
 
-def words(values: Sequence[str] | None) -> list[str]:
+def listed(values: Sequence[str] | None) -> list[str]:
     """Return what was listed with commas or by repeating an option.
 
     Examples
     --------
-    >>> words(["CC, PCC", "EMQ"])
+    >>> listed(["CC, PCC", "EMQ"])
     ['CC', 'PCC', 'EMQ']
     """
     return [word.strip() for value in values or () for word in value.split(",") if word.strip()]
@@ -35,7 +35,7 @@ def numbers(values: Sequence[str] | None) -> list[float]:
     [1.0, 0.1]
     """
     found = []
-    for word in words(values):
+    for word in listed(values):
         try:
             found.append(float(word))
         except ValueError:
@@ -137,7 +137,7 @@ def _cell(value: float, form: str, unit: str = "") -> str:
 
 
 def show_datasets(names: Sequence[str], data: Path | None, *, download: bool) -> None:
-    """Show data sets with their sizes, and whether each can be had."""
+    """Show data sets with their sizes, and whether each is available."""
     from truemix_experiments.bench import dataset_names
     from truemix_experiments.datasets import CATALOGUE, available
 

@@ -77,7 +77,7 @@ def _bar() -> Any:
 
 
 def duration(seconds: float) -> str:
-    """Return a time as people say it.
+    """Return a duration as text.
 
     Examples
     --------

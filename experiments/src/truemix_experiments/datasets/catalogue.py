@@ -1,4 +1,4 @@
-"""What the paper's table says about each of its 42 data sets, and where each one comes from.
+"""The paper's table of its 42 data sets, and where each one comes from.
 
 The columns Train and Val of that table mean different things:
 

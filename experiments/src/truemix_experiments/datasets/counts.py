@@ -1,4 +1,4 @@
-"""Is this the data set that the paper used? Its table says how large each one is."""
+"""Whether a data set has the sizes that the paper's table reports."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from truemix_experiments.datasets.data import Data, Pool
 
 
 def differences(data: Data) -> tuple[str, ...]:
-    """Return one sentence for each count that is not what the catalogue says.
+    """Return one sentence for each count that differs from the catalogue.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a loaded data set is: items to fit on, items or bags to choose settings and to judge by."""
+"""A loaded data set: items to fit on, and items or bags for validation and test."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Data:
     """A data set, ready for an experiment.
 
     Settings are chosen by fitting on ``fit`` and comparing on bags of ``validation`` (or on
-    ``validation_bags``). With the chosen setting a method is fitted on ``train`` and judged on
+    ``validation_bags``). With the chosen setting a method is fitted on ``train`` and evaluated on
     bags of ``test`` (or on ``test_bags``).
 
     Attributes

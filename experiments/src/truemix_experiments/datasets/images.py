@@ -105,7 +105,7 @@ def _softmax(logits: FloatArray) -> FloatArray:
 
 
 def _notes(info: DatasetInfo, arrays: dict[str, AnyArray], path: Path) -> tuple[str, ...]:
-    """Say so when the network is known to be another one than the paper's."""
+    """Return a note if the network is known to differ from the paper's."""
     _, _, suffix = path.stem.partition(f"logits_{info.name.lower()}_")
     found = str(arrays["network"]) if "network" in arrays else suffix
     paper = _network(info)

@@ -1,4 +1,4 @@
-"""The LeQua competitions of 2022 and 2024: training items, and bags of which only the mix is known.
+"""The LeQua competitions of 2022 and 2024: training items, and unlabelled bags with known mixes.
 
 The published archives of a task, unpacked, give these CSV files with a header::
 

@@ -1,4 +1,4 @@
-"""A data set by its name, and which ones can be had."""
+"""Data sets by name, and which ones are available."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Folder = str | os.PathLike[str] | None
 
 @dataclass(frozen=True)
 class Availability:
-    """Whether a data set can be had: where it comes from, or why it cannot.
+    """Whether a data set is available: where it comes from, or why it is not.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ def available(
     cache: Folder = None,
     download: bool = False,
 ) -> tuple[Availability, ...]:
-    """Tell which data sets can be had and why the others cannot, without reading them.
+    """Return which data sets are available and why the others are not, without reading them.
 
     Parameters
     ----------

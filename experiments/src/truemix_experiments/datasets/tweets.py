@@ -7,13 +7,14 @@ The archive has these files, of which the last is called ``dev-test`` for semeva
         train/gasp.train.feature.txt        to fit on while settings are chosen
         test/gasp.dev.feature.txt           to choose settings by
         train/gasp.train+dev.feature.txt    to fit on at the end
-        test/gasp.test.feature.txt          to judge by
+        test/gasp.test.feature.txt          to evaluate on
 
 The first two and the last two are vectors of their own; nothing says that column 7 is the same
 term in both pairs, so they are never mixed.
 
-Columns of rare terms are left out. The paper does not say what is rare, but how many columns remain
-in each set: the least number of tweets that leaves as many is used, and 5 if none does.
+Columns of rare terms are left out. The paper does not define rare, but states how many columns
+remain in each set: the smallest minimum number of tweets that leaves as many is used, and 5 if none
+does.
 
 References
 ----------

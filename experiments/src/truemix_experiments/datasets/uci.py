@@ -22,7 +22,7 @@ from truemix_experiments.files import read_npz
 
 
 def find(info: DatasetInfo, folder: Path | None, cache: Path | None, download: bool) -> str:
-    """Return where the set comes from, or say why it cannot be had."""
+    """Return where the set comes from, or raise with the reason why it is not available."""
     path = _in_folder(info, folder)
     if path is not None:
         return str(path)

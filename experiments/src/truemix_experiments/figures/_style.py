@@ -12,7 +12,7 @@ from truemix_experiments.published import BAYESIAN, OWN, shown_method
 
 METHODS = (*BAYESIAN, BAYESIAN[-1] + OWN)
 BLUE, ORANGE, GREY, PALE = "#0072b2", "#d55e00", "#777777", "#bbbbbb"
-# Colours that people with any colour vision can tell apart (Okabe and Ito); a sign each as well.
+# A palette that is safe for any colour vision (Okabe and Ito), and a marker for each method.
 LOOKS = {
     "Boots-CC": ("#999999", "v"),
     "Boots-PCC": ("#cc79a7", "^"),

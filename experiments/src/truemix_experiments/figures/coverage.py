@@ -1,4 +1,4 @@
-"""Do the intervals cover, and what does it cost: coverage against amplitude."""
+"""Coverage of the intervals against their amplitude."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be done on a data set, what became of it, and how a process gets ready for it."""
+"""Jobs on a data set, their outcome, and how a process is prepared for them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Job:
 
 @dataclass
 class Report:
-    """What became of a job: sentences about what failed and what is worth knowing."""
+    """The outcome of a job: sentences about failures, and notes."""
 
     dataset: str
     failures: list[str] = field(default_factory=list)

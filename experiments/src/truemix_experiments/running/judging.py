@@ -1,4 +1,4 @@
-"""What the test bags say about a method: one row of numbers per bag."""
+"""Evaluation of a method on test bags: one row of metrics per bag."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def judge(
     level : float
         Of the intervals.
     apart : bool
-        Whether bags have no items in common, as published ones. Then a few of them are worked on
-        at a time: what is made of all their items may be too much to hold.
+        Whether bags have no items in common, as published ones. Then a few bags are processed at
+        a time, because the likelihoods of all items may not fit into memory.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """Posteriors of all items under each setting of the classifier, kept in files.
 
-References are scored out of fold, the pool by the model refitted on all of them, as in the paper,
-and for the judgement also by the models of the folds (cross-fitting). Training is what costs, so
-that a run that goes on after an interruption should find what is known.
+References are scored out-of-fold, the pool by the model refitted on all of them, as in the paper,
+and for evaluation also by the fold models (cross-fitting). Training is the expensive part, so its
+results are kept for runs that are resumed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NUMBERS = ("unconverged", "seconds")
 
 @dataclass(frozen=True)
 class Scores:
-    """What one setting of the classifier says about the items of a stage.
+    """Posteriors of the items of a stage under one setting of the classifier.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ def train(stage: Stage, settings: Sequence[Setting], rules: BenchSettings) -> It
 
 
 class _Trained:
-    """The models of one setting, and what they say about the pool so far."""
+    """The models of one setting, and their posteriors of the pool so far."""
 
     def __init__(self, stage: Stage, setting: Setting, rules: BenchSettings) -> None:
         from sklearn.linear_model import LogisticRegression
@@ -133,7 +133,7 @@ class _Trained:
         )
         models = (*self._models.fold_models, self._models.refitted)
         self._unconverged = sum(int(max(each.n_iter_) >= rules.max_iter) for each in models)
-        # The refitted model scores the pool as the paper does, the others only for the judgement.
+        # The refitted model scores the pool as in the paper, the fold models only for evaluation.
         self._in_folds = stage.name == "judge"
         self._pool: list[FloatArray] = []
         self._folds: list[FloatArray] = []

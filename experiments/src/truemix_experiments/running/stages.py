@@ -1,6 +1,6 @@
-"""The two stages of an experiment: settings are chosen in one, methods are judged in the other.
+"""The two stages of an experiment: model selection, then evaluation (``"judge"``).
 
-In both a method is fitted on references and asked for the mixes of bags. Bags are rows of a pool of
+In both a method is fitted on references and estimates the mixes of bags. Bags are rows of a pool of
 items; where bags are published, the pool is all their items one after the other.
 """
 
@@ -99,7 +99,7 @@ class Stage:
 
 
 def stages_of(data: Data, settings: BenchSettings) -> tuple[Stage, Stage]:
-    """Return the stage in which settings are chosen, and the one in which methods are judged."""
+    """Return the stage of model selection, and that of evaluation."""
     shared: dict[str, Any] = {
         "n_classes": len(data.classes),
         "bag_size": data.info.bag_size,

@@ -54,7 +54,7 @@ def run_loaded(job: Job, data: Data) -> Report:
         for name in job.methods:
             try:
                 work.run(METHODS[name])
-            # Whatever a method raises, the others are worth having, and the sentence says it.
+            # Whatever a method raises, the others are run, and the error is reported.
             except Exception as error:
                 report.failures.append(
                     f"{name} failed on {job.dataset} ({type(error).__name__}: {error})."
@@ -218,7 +218,7 @@ class _Work:
 def _set_prior(fitted: Quantifier, prior: float) -> None:
     """Change the prior of a fitted quantifier: fitting again would give the same model.
 
-    Both the parameter, which tells what was used, and the inference, which uses it.
+    Both the parameter, which is reported, and the inference, which uses it.
     """
     fitted.set_params(prior=prior)
     fitted.inference_.set_params(prior=prior)

@@ -26,7 +26,7 @@ SAME_DATA = "In parentheses: the same from published values on the same data set
 
 
 def number(value: float, digits: int) -> Cell:
-    """Return a cell with so many digits after the point, empty for NaN.
+    """Return a cell with a given number of decimals, empty for NaN.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def rank_cells(values: pd.DataFrame, metric: str) -> list[Cell]:
 
 
 def over(n_complete: int, n_all: int, *, what: str) -> str:
-    """Say over how many data sets something is.
+    """Return over how many data sets a number is computed, as text.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def count(n_datasets: int) -> str:
 
 
 def own_ranks(methods: Iterable[str]) -> str:
-    """Say how methods of ours are ranked, if there are any."""
+    """Return a sentence on how methods of ours are ranked, if there are any."""
     if not any(method.endswith(OWN) for method in methods):
         return ""
     return "Methods with + are not in the paper; each is ranked in place of the one without."

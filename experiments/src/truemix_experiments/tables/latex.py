@@ -85,7 +85,7 @@ def to_latex(table: Table) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""Return text with LaTeX's special signs escaped and ours in its words.
+    r"""Return text with LaTeX's special characters escaped and our symbols as commands.
 
     Examples
     --------

@@ -23,8 +23,8 @@ class Cell:
     published : Cell or None
         What the paper has in this place.
     bold, dagger, marked : bool
-        Best of its row or column; not significantly different from the best; worth a look
-        (what that is, the table's caption says).
+        Best of its row or column; not significantly different from the best; highlighted, as
+        the table's caption explains.
     """
 
     text: str = NONE
@@ -71,7 +71,7 @@ class Table:
     name : str
         Short name, for files.
     title, caption : str
-        What it shows, in a few words; and how to read it.
+        What it shows, and how to read it.
     index : tuple of str
         Headers of the labels that rows begin with.
     columns : tuple of Column

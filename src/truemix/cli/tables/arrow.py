@@ -26,9 +26,9 @@ class _TypedTable(Table):
         self.types = {field.name: _type_of(field) for field in schema}
 
     def _usual_parts(self, batch: pa.RecordBatch, budget: Budget) -> Iterator[pa.RecordBatch]:
-        """Yield a batch in parts of common types, none of which unpacks to too much."""
+        """Yield a batch in parts of common types, each within the limit on unpacked bytes."""
         for column in batch.columns:
-            # What is computed with bytes that were not checked could read anywhere in memory.
+            # Computing with unchecked buffers could read anywhere in memory.
             column.validate(full=True)
         # Rows without any bytes (nulls, runs) take memory when they are computed with.
         budget.take(8 * batch.num_rows * batch.num_columns)
@@ -68,7 +68,7 @@ class ParquetTable(_TypedTable):
                 yield from self._usual_parts(batch.select(list(types)), budget)
 
     def _check_sizes(self) -> None:
-        """Refuse a file with more in its row groups than may be unpacked, as it says itself."""
+        """Refuse a file whose metadata declare more bytes than may be unpacked."""
         # Not the sizes of the wanted columns: on a damaged footer, asking for a column ends the
         # process instead of raising an error.
         budget, metadata = self.source.budget(), self._file.metadata
@@ -158,7 +158,7 @@ def messages_in(data: pa.Buffer) -> Iterator[pa.Message]:
 
 
 def unpacked_size(message: pa.Message) -> int:
-    """Return the bytes that a batch takes when it is unpacked, as it says itself."""
+    """Return the unpacked size of a batch in bytes, as its metadata declare."""
     metadata, body = memoryview(message.metadata), memoryview(message.body)
     records = _Flat(metadata, 0).pointed().table(2)
     if message.type == "dictionary" and records is not None:
@@ -170,7 +170,7 @@ def unpacked_size(message: pa.Message) -> int:
     for place in records.structs(2, 16):
         offset, length = struct.unpack_from("<qq", metadata, place)
         if packed and length >= 8:
-            # What does not become smaller is not packed, and says -1.
+            # Buffers that compression would not shrink are stored as they are, with length -1.
             length = max(_read(body, offset, "<q"), length - 8)
         unpacked += max(length, 0)
     return unpacked

@@ -1,4 +1,4 @@
-"""NumPy archives, of which only the arrays that are needed are unpacked."""
+"""NumPy archives; only the arrays that are needed are unpacked."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _EXTENSIONS = {
     ".ipc": "Arrow",
     ".npz": "NPZ",
 }
-# Tables of numbers rarely pack to less than a twentieth, and little is never too much.
+# Tables of numbers rarely compress to less than a twentieth; small files may.
 _MAX_RATIO = 20
 _ALWAYS_ALLOWED = 256 << 20
 # What is copied because it can be read only once goes to a disk, not to memory.

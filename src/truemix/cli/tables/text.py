@@ -18,7 +18,7 @@ from truemix.exceptions import InputError
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
 _BLOCK_BYTES = 4 << 20
-# A block holds at least so many rows that are as long as the header.
+# A block holds at least this many rows as long as the header.
 _ROWS_IN_BLOCK = 16
 # The longest line, and the longest value in quotes, of a table that is meant as one.
 _MAX_LINE = 64 << 20
@@ -125,7 +125,7 @@ class TextTable(Table):
 
     @contextmanager
     def _locating_errors(self, types: Mapping[str, pa.DataType]) -> Iterator[None]:
-        """Find out what pyarrow did not like, to say it with its line and column."""
+        """Find what pyarrow could not parse, to report it with line and column."""
         try:
             yield
         except (pa.ArrowException, *_UNREADABLE) as error:
@@ -134,7 +134,7 @@ class TextTable(Table):
             except _UNREADABLE as other:
                 raise damaged(self.name, "CSV", other) from None
             if "Empty CSV" in str(error):
-                # A header without rows is for the caller to judge.
+                # Whether a header without rows is an error is decided by the caller.
                 return
             if "conversion error" in str(error):
                 raise InputError(

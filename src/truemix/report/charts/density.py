@@ -94,7 +94,7 @@ def density(entry: dict[str, Any], levels: list[float], values: list[float], n: 
 
 
 def _are_few_counts(values: list[float], n: int) -> bool:
-    """Return whether the shares are counts of items, of which few are possible."""
+    """Return whether the shares are counts of items, with few possible values."""
     items = n * np.asarray(values)
     if n > _MAX_ITEMS or np.abs(items - items.round()).max() > 0.02:
         return False

@@ -44,7 +44,7 @@ class Scale:
 
     @classmethod
     def covering(cls, low: float, high: float, most: int = 5, margin: float = MARGIN) -> Scale:
-        """Return a scale with round limits and at most so many ticks, within 0 and 1."""
+        """Return a scale with round limits and a limited number of ticks, within 0 and 1."""
         step = round_step(max(high - low, 1e-6), most)
         return cls(
             max(0.0, math.floor(low / step + 1e-9) * step),
