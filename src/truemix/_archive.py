@@ -1,10 +1,10 @@
-"""Numbers and text in one file: a NumPy archive that is read without running any code.
+"""Archives of arrays and a JSON header: NumPy files that are read without running any code.
 
-An archive (``.npz``, readable without truemix) holds arrays and a JSON header, the array of bytes
-``truemix``, that starts with what is in the file, the format's number and the version that wrote
-it. The last bytes of the file, a comment to zip, are the SHA-256 of all others: damage and edits
-are told before anything is parsed. As anybody can compute a checksum, the rest is read as the work
-of a stranger too. Members are stored as they are: a file cannot unpack to more than its size.
+An archive (``.npz``, readable without truemix) holds arrays and a JSON header (the byte array
+``truemix``) that starts with the kind of file, the format number and the version that wrote it. The
+last bytes of the file, a comment to zip, are the SHA-256 of all others: damage and edits are
+detected before anything is parsed. As anybody can compute a checksum, the contents are still
+treated as untrusted. Members are not compressed: a file cannot unpack to more than its size.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def write_archive(
 def read_archive(
     path: str | os.PathLike[str], kind: ArchiveKind
 ) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    """Return the header and the arrays of a file, or say why it cannot be read."""
+    """Return the header and the arrays of a file, or raise an error that names the reason."""
     try:
         if not stat.S_ISREG(Path(path).stat().st_mode) and not Path(path).is_dir():
             raise InputError(f"{os.fspath(path)!r} is not a regular file; expected a file.")
@@ -176,7 +176,7 @@ def read_archive(
 
 
 def is_archive(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a file begins as the archives of truemix do, whole or not."""
+    """Return whether a file begins like an archive of truemix, even if it is truncated."""
     try:
         with Path(path).open("rb") as file:
             start = file.read(64)
@@ -187,8 +187,8 @@ def is_archive(path: str | os.PathLike[str]) -> bool:
 
 
 def damaged(path: str | os.PathLike[str], kind: ArchiveKind, error: Exception) -> InputError:
-    """Build the sentence for a file whose contents do not fit together."""
-    # The messages of our own checks say what is wrong, those of libraries what they are called.
+    """Return the error for a file with inconsistent contents."""
+    # Our own checks have useful messages; of library errors only the type is shown.
     known = type(error) in (InputError, ValueError) and str(error)
     reason = visible(str(error)).rstrip(".") if known else type(error).__name__
     if len(reason) > _LONGEST_REASON:
@@ -303,7 +303,7 @@ def _read_array(content: bytearray, name: str) -> AnyArray:
 
 
 def _check_elements(array: AnyArray, name: str) -> None:
-    """Refuse bytes that no element of this type has."""
+    """Raise for bytes that are no valid elements of this type."""
     if array.dtype.kind == "b" and (array.view(np.uint8) > 1).any():
         raise ValueError(f"{name} holds truth values that are neither true nor false")
     if array.dtype.kind == "U":

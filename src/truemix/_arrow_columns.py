@@ -1,6 +1,6 @@
-"""Arrow columns in few types, whichever of the many a library writes: pyarrow computes with these.
+"""Normalise Arrow columns: the many types that libraries write become the few we compute with.
 
-Types are judged by the role of their column before any value is looked at.
+Types are checked against the role of their column before any value is read.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def meaning(kind: pa.DataType) -> str | None:
 
 
 def check_type(kind: pa.DataType, role: str, column: str) -> None:
-    """Refuse a column, named as messages call it, that cannot be what its role says."""
+    """Raise for a column whose type does not fit its role; ``column`` names it in the message."""
     allowed, expected = _EXPECTED[role]
     found = meaning(kind)
     if found not in allowed:

@@ -9,10 +9,10 @@ from scipy.special import erfc, gammaln
 
 from truemix._typing import FloatArray
 
-# Subsets that inclusion and exclusion may list, and the relative error at which it is trusted.
+# Maximum number of subsets for inclusion-exclusion, and the relative error at which it is accepted.
 _MAX_SUBSETS = 1024
 _TRUSTED = 1e-11
-# Size below which the rest of the Fourier sum is dropped, and the work that one box may take.
+# Terms of the Fourier sum below this are dropped; maximum number of factors computed per box.
 _NEGLIGIBLE = math.log(1e-14)
 _MAX_FACTORS = 2**21
 _BLOCK = 2**15
@@ -27,7 +27,7 @@ def log_volume(lower: FloatArray, upper: FloatArray) -> float:
     below, above = 1.0 - lower.sum(), upper.sum() - 1.0
     if min(below, above, width.min()) <= 0.0:
         return -math.inf
-    # Cut off what no mix can reach because the other bounds forbid it. Then no class is wider than
+    # Tighten bounds that no mix can reach because of the other bounds. Then no class is wider than
     # all others together, and few boxes remain with widths of very different size.
     cut_above, cut_below = np.maximum(width - below, 0.0), np.maximum(width - above, 0.0)
     width = width - cut_above - cut_below
@@ -84,19 +84,19 @@ def _log_density_sum(d: FloatArray) -> float:
     x = theta * d
     log_z = _log_mass(x)
     step = 2.0 * math.pi / (d.sum() - 1.0)
-    most = _MAX_FACTORS // len(d)
+    max_terms = _MAX_FACTORS // len(d)
     last = 1.0
-    while last < most and _log_decay(last * step, x, d, log_z) + math.log(last) > _NEGLIGIBLE:
+    while last < max_terms and _log_decay(last * step, x, d, log_z) + math.log(last) > _NEGLIGIBLE:
         last *= 1.3
-    n_terms = min(int(last) + 1, most)
+    n_terms = min(int(last) + 1, max_terms)
     total = 1.0
     for start in range(1, n_terms + 1, _BLOCK // len(d) + 1):
         j = np.arange(start, min(start + _BLOCK // len(d) + 1, n_terms + 1))
         z = x + 1j * (step * j[:, None]) * d
         factors = np.expm1(-z) / (-z * np.exp(log_z))
         terms = 2.0 * (factors.prod(axis=1) * np.exp(1j * step * j)).real
-        if n_terms == most:
-            # A sudden end would ring. This window is flat at 0, so it blurs g without bias.
+        if n_terms == max_terms:
+            # Truncation would cause ringing. This window is flat at 0, so it blurs without bias.
             terms *= 0.5 * erfc(12.0 * (j / n_terms - 0.5))
         total += float(terms.sum())
     log_z_sum = float((np.log(d) + log_z).sum())

@@ -1,9 +1,9 @@
-"""How loops are compiled: the options of numba that all of them share.
+"""Decorators for compiled loops: the numba options that all of them share.
 
-Every compiled function is inlined into its compiled callers. Were it left to the compiler, a
-function could exist twice, alone and inside a caller, rounded differently where sums may be
-regrouped, and which of the two runs would depend on what a process has compiled itself and what it
-has loaded from the cache: the same seed would give other last digits.
+Every compiled function is inlined into its compiled callers. If that were left to the compiler, a
+function could exist twice, alone and inlined, with different rounding where sums may be
+reassociated. Which of the two runs would depend on what is compiled in the process and what is
+loaded from the cache: the same seed would give different last digits.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ def compiled(function: Function) -> Function:
 
 
 def compiled_fused(function: Function) -> Function:
-    """Compile a function whose multiplications and additions may be fused."""
+    """Compile a function whose multiplications and additions may be fused (FMA)."""
     return _compile(function, {"contract"})
 
 
 def compiled_vectors(function: Function) -> Function:
-    """Compile a function whose sums may be regrouped as well, so that loops become vectors.
+    """Compile a function whose sums may also be reassociated, so that loops vectorise.
 
-    NaN and infinity stay what they are. No innermost loop may both sum up and write to an array
-    (``tests/test_compiled.py`` looks for them): the compiler then makes it twice, in order and
-    regrouped, and takes the former when arrays happen to be close to each other in memory. The same
-    seed would give other last digits now and then. Sums of whole numbers are the same either way.
+    NaN and infinity keep their meaning. No innermost loop may both accumulate a sum and write to an
+    array (``tests/test_compiled.py`` looks for them): the compiler would make two versions of it,
+    sequential and vectorised, and choose at run time by whether arrays might overlap in memory. The
+    same seed would sometimes give different last digits. Integer sums are the same either way.
     """
     return _compile(function, {"reassoc", "contract", "nsz"})
 
@@ -52,7 +52,7 @@ def compiled_vectors(function: Function) -> Function:
 def written_out(function: Function) -> Function:
     """Inline a function into its callers before they are compiled, with their options.
 
-    For the innermost loops, which the compiler knows more about when it sees both at once.
+    For the innermost loops, which the compiler optimises better together with their caller.
     """
     made: Function = njit(function, inline="always")
     return made

@@ -1,4 +1,4 @@
-"""Text that was not written by us, shown without letting it steer a terminal."""
+"""Escape control characters in untrusted text, so that it cannot control a terminal."""
 
 from __future__ import annotations
 

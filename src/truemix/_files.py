@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, and what is not a regular file is left what it is."""
+"""Atomic writing of files; pipes and devices are written to, never replaced."""
 
 from __future__ import annotations
 
@@ -118,18 +118,17 @@ def _replaced(found: Destination, path: str | os.PathLike[str]) -> Iterator[Bina
 
 @contextmanager
 def _passed_on(found: Destination, path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    # Formats go back and forth in their file, which pipes cannot; and nothing is passed on of what
-    # is not finished.
+    # Buffered, because some formats need a seekable file, and unfinished output is not passed on.
     with tempfile.SpooledTemporaryFile(_IN_MEMORY) as kept:
         yield cast(BinaryIO, kept)
         kept.seek(0)
         try:
-            # A copy of an open file goes on where that is, which opening it anew does not.
+            # A duplicate descriptor keeps the position of the open file; opening it anew does not.
             where = found.path if found.descriptor is None else os.dup(found.descriptor)
             with open(where, "wb") as file:  # noqa: PTH123
                 shutil.copyfileobj(kept, file, 1 << 20)
         except BrokenPipeError:
-            # Nobody reads any more, which is no failure.
+            # The reader has closed the pipe, which is no failure.
             raise
         except OSError as error:
             raise _cannot_write(path, error) from None

@@ -1,4 +1,4 @@
-"""Which groups follow each other, as weeks do and regions do not, and how groups are sorted."""
+"""Natural sort order of groups, and whether they are sequential, as weeks are and regions not."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _WORD_AND_NUMBER = re.compile(
 
 
 def in_order(groups: Iterable[Any]) -> bool:
-    """Tell whether groups follow each other, so that each can be compared with the one before.
+    """Return whether groups are sequential, so that each can be compared with the one before.
 
     They do if they ascend and are all of one of these kinds:
 

@@ -1,4 +1,4 @@
-"""How many bytes a file may unpack to, so that a small one cannot take all memory."""
+"""Limit of the unpacked size of a file, so that a small one cannot exhaust memory."""
 
 from __future__ import annotations
 

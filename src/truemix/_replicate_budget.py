@@ -1,4 +1,4 @@
-"""How many replicates of a matrix a batch can afford, and how many may be held at once."""
+"""Memory budget of replicates: how many to make for a batch, and how many at a time."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 
 from truemix._typing import IntArray
 
-# Replicates that a posterior is spread over, and the fewest for huge batches: one beyond each end
-# of a 95 % interval.
+# Number of replicates that a posterior is spread over, and the minimum for huge batches: enough for
+# one beyond each end of a 95 % interval.
 MAX_REPLICATES = 100
 MIN_REPLICATES = 40
-# Replicates held at once, in single precision: likelihood ratios are exact to 1e-5 even where a
-# class is a million times less likely. Beyond that they are made a few at a time, in so many
-# passes.
+# Memory for replicates, in single precision: likelihood ratios are accurate to 1e-5 even where a
+# class is a million times less likely. If they do not fit, they are made in blocks, in at most
+# MAX_PASSES passes.
 HELD_BYTES = 270_000_000
 ITEM_BYTES = 4
 MAX_PASSES = 6
@@ -33,14 +33,14 @@ def number_of_replicates(n_items: int, n_columns: int) -> int:
 
 
 def replicates_at_once(n_items: int, n_columns: int) -> int:
-    """Return how many replicates of a batch of this size may be held at once."""
+    """Return how many replicates of a batch of this size fit into memory at once."""
     return int(max(1, HELD_BYTES // (ITEM_BYTES * n_items * n_columns)))
 
 
 def bags_at_once(bags: list[IntArray], n_items: int, n_columns: int) -> Iterator[list[IntArray]]:
-    """Yield bags in turn, as many as may be held at once in all replicates, but at least one.
+    """Yield blocks of bags whose replicates fit into memory together, at least one bag each.
 
-    Items that several of them have in common are held once.
+    Items that several bags of a block share are stored once.
 
     Examples
     --------
@@ -48,13 +48,13 @@ def bags_at_once(bags: list[IntArray], n_items: int, n_columns: int) -> Iterator
     >>> [len(block) for block in bags_at_once(bags, n_items=400_000, n_columns=2)]
     [1, 2]
     """
-    most = HELD_BYTES // (ITEM_BYTES * MAX_REPLICATES * n_columns)
+    max_items = HELD_BYTES // (ITEM_BYTES * MAX_REPLICATES * n_columns)
     block: list[IntArray] = []
     seen, held = np.zeros(n_items, dtype=bool), 0
     for rows in bags:
-        # One that is too large by itself stays alone: it may have fewer replicates than others.
-        new = len(np.unique(rows[~seen[rows]])) if len(rows) <= most else most + 1
-        if block and held + new > most:
+        # A bag that is too large by itself gets its own block: it may have fewer replicates.
+        new = len(np.unique(rows[~seen[rows]])) if len(rows) <= max_items else max_items + 1
+        if block and held + new > max_items:
             yield block
             block, held = [], 0
             seen[:] = False

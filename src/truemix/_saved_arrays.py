@@ -1,8 +1,8 @@
-"""Arrays of a saved file, each checked for what it must be before anything is built from it.
+"""Validation of the arrays of a saved file, before anything is built from them.
 
-A file with a right checksum may still come from anybody. What does not fit is an
-:class:`~truemix.exceptions.InputError` that says which array and why: a part of the sentence about
-the file.
+A file with a valid checksum is still untrusted. An invalid array raises an
+:class:`~truemix.exceptions.InputError` that names the array and the reason; the caller adds the
+file name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Seeds: which integer repeats a run."""
+"""Resolve ``random_state`` to an integer seed that reproduces a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON from files that anybody may have written: only what truemix writes itself is read."""
+"""Strict parsing of untrusted JSON: only what truemix itself writes is accepted."""
 
 from __future__ import annotations
 

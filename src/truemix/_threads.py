@@ -18,13 +18,13 @@ from typing import Any
 
 from truemix.exceptions import InputError
 
-_MOST: ContextVar[int | None] = ContextVar("most threads", default=None)
+_LIMIT: ContextVar[int | None] = ContextVar("thread limit", default=None)
 
 
 def n_threads() -> int:
     """Return the number of cores this process may use."""
-    most = _MOST.get()
-    return n_cores() if most is None else min(most, n_cores())
+    limit = _LIMIT.get()
+    return n_cores() if limit is None else min(limit, n_cores())
 
 
 def n_cores() -> int:
@@ -56,11 +56,11 @@ def limit_threads(most: int) -> Iterator[None]:
         raise InputError(
             f"The 'most' parameter must be a whole number of at least 1. Got {most!r:.80} instead."
         )
-    token = _MOST.set(int(most))
+    token = _LIMIT.set(int(most))
     try:
         yield
     finally:
-        _MOST.reset(token)
+        _LIMIT.reset(token)
 
 
 def row_blocks(n_rows: int, block: int) -> Iterator[slice]:
@@ -93,7 +93,7 @@ def for_each_block(work: Callable[[slice], None], n_rows: int, block: int) -> No
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep matrix products in our threads from starting threads of their own."""
+    """Limit BLAS to one thread, so that matrix products in our threads do not start more."""
     with _blas().limit(limits=1, user_api="blas"):
         yield
 

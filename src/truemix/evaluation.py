@@ -1,4 +1,4 @@
-"""How well quantifiers do on many bags of labelled items."""
+"""Evaluate fitted quantifiers on many bags of labelled items."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from truemix.validation import check_choice, parameter_error
 if TYPE_CHECKING:
     import pandas as pd
 
-# What is told of intervals, where there are draws.
+# Metrics of intervals, for methods with draws.
 INTERVAL_METRICS = ("winkler_score", "hard_coverage", "soft_coverage", "amplitude", "width")
 DEFAULT = ("absolute_error", "relative_absolute_error", *INTERVAL_METRICS)
 
@@ -87,8 +87,8 @@ def evaluate(
     frames = []
     for name, quantifier in named.items():
         shown = name or type(quantifier).__name__
-        found = _columns(quantifier, X, rows, truth, metrics, level)
-        frames.append(pd.DataFrame({"quantifier": shown, "bag": np.arange(len(bags)), **found}))
+        columns = _columns(quantifier, X, rows, truth, metrics, level)
+        frames.append(pd.DataFrame({"quantifier": shown, "bag": np.arange(len(bags)), **columns}))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -140,8 +140,8 @@ def _columns(
     for metric in metrics:
         if isinstance(metric, str) and metric in INTERVAL_METRICS:
             if single:
-                own = np.array(joint if metric == "hard_coverage" else single)
-                columns[metric] = _of_intervals(metric, truth, own, level)
+                intervals = np.array(joint if metric == "hard_coverage" else single)
+                columns[metric] = _of_intervals(metric, truth, intervals, level)
         else:
             name = metric if isinstance(metric, str) else getattr(metric, "__name__", repr(metric))
             columns[name] = errors(
@@ -163,5 +163,5 @@ def _of_intervals(
 
 
 def _has_failed(estimate: Estimate) -> bool:
-    found = estimate.diagnostics
-    return bool(found.get("failed")) or found.get("converged") is False
+    diagnostics = estimate.diagnostics
+    return bool(diagnostics.get("failed")) or diagnostics.get("converged") is False

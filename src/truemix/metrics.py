@@ -1,4 +1,4 @@
-"""How far an estimated mix is from the true one, and whether its intervals can be trusted.
+"""Metrics: errors of an estimated mix, and coverage, width and scores of its intervals.
 
 Every function takes the truth first, then the estimate or its intervals, for one bag or for any
 stack of bags: mixes are ``(..., K)``, intervals ``(..., K, 2)`` with lower and upper bound, and the
@@ -135,7 +135,7 @@ def kl_divergence(
     """
     p, q = _two_mixes(true, estimated)
     p, q = _smooth(p, q, eps)
-    # A divergence is never negative, but its rounding may be.
+    # A divergence is never negative, but rounding errors may make it so.
     return _per_bag(np.maximum(rel_entr(p, q).sum(axis=-1), 0.0))
 
 
@@ -205,7 +205,7 @@ def winkler_score(true: npt.ArrayLike, interval: npt.ArrayLike, level: float = 0
 
 
 def hard_coverage(true: npt.ArrayLike, interval: npt.ArrayLike) -> FloatArray:
-    """Tell for each bag whether all true shares lie in their intervals at once: 1 or 0.
+    """Return for each bag whether all true shares lie in their intervals at once: 1 or 0.
 
     For a nominal level the intervals must be simultaneous (Bonferroni-corrected). Bounds belong to
     the interval.
@@ -396,7 +396,7 @@ def _mix(values: npt.ArrayLike, name: str) -> FloatArray:
 
 
 def _check_alike(a: FloatArray, b: FloatArray, name_a: str, name_b: str) -> None:
-    """Refuse another number of classes, and stacks that cannot be broadcast."""
+    """Raise for different numbers of classes, or stacks that cannot be broadcast."""
     if a.shape[-1] != b.shape[-1]:
         raise InputError(
             f"{name_a} has {a.shape[-1]} classes, but {name_b} has {b.shape[-1]}; expected the "

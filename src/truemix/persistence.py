@@ -2,8 +2,8 @@
 
 A file is a NumPy archive (``.npz``, readable without truemix): the learned arrays, and a JSON
 header with the kind of file, the format's version, the class of the quantifier and its parameters.
-A checksum tells damage and edits. What a file holds is checked as if a stranger had written it:
-parameters by the rules of ``fit``, arrays against each other, and nothing may be left over.
+A checksum detects damage and edits. The contents are validated as untrusted input: parameters by
+the rules of ``fit``, arrays for consistency with each other, and nothing may be left over.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def load(path: str | os.PathLike[str], *, parts: Sequence[type] = ()) -> Quantif
 
 
 def _check_parameters(quantifier: Quantifier, given: dict[str, Any]) -> None:
-    """Refuse parameters that :func:`save` would not have written like this."""
+    """Raise for parameters that :func:`save` would not have written in this form."""
     if quantifier.classifier is not None:
         raise InputError("it names a classifier")
     if _plain_parameters(quantifier) != given:
@@ -112,7 +112,7 @@ def _check_parameters(quantifier: Quantifier, given: dict[str, Any]) -> None:
 def _check_nothing_is_left(
     header: Mapping[str, Any], used: Mapping[str, AnyArray], found: Mapping[str, AnyArray]
 ) -> None:
-    """Refuse a file that holds anything but what the loaded quantifier would be saved as."""
+    """Raise unless saving the loaded quantifier would reproduce the contents of the file."""
     for name in {*header, *used, *found} - {"version", "quantifier", "parameters"}:
         if name not in used or name not in found:
             raise InputError(f"it holds {name[:40]}, which does not belong there, or lacks it")
@@ -123,7 +123,7 @@ def _check_nothing_is_left(
 
 
 def _plain_parameters(quantifier: Any) -> dict[str, Any]:
-    """Return the parameters as text can hold them; without a classifier ``cv`` has no meaning."""
+    """Return the parameters as JSON can hold them; without a classifier ``cv`` has no meaning."""
     plain = {}
     if not hasattr(quantifier, "get_params"):
         raise InputError(

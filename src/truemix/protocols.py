@@ -1,18 +1,17 @@
-"""Bags drawn from a labelled pool: how a quantifier is tuned, calibrated and judged.
+"""Sampling protocols: bags drawn from a labelled pool, to tune, calibrate and evaluate quantifiers.
 
-A protocol is a recipe. Given the labels of a pool it yields bags, and a bag is only the rows that
-were drawn and their *realised* prevalence, which is the truth a quantifier is compared with. What
-a bag holds depends on the seed, its number and the labels, and on nothing else: read the stream
-from the start, in part, or bag by bag in any number of processes, and bag 17 is the same.
+Given the labels of a pool, a protocol yields bags: row numbers and their *realised* prevalence,
+the ground truth for a quantifier. A bag depends only on the seed, its number and the labels: bag 17
+is the same whether the stream is read from the start, in part, or bag by bag in several processes.
 
-How a bag is drawn: the prevalence p is drawn (or taken from the grid), class k gets ``round(size *
-p[k])`` items, and what rounding leaves over is given out at random in proportion to p (what
-rounding overshoots is taken back in the same way, from classes that were rounded up). Within a
-class items are drawn with replacement.
+How a bag is drawn: the prevalence p is drawn (or taken from the grid), and class k gets
+``round(size * p[k])`` items. Missing items are added to random classes in proportion to p, surplus
+ones removed in the same way from classes that were rounded up. Within a class items are drawn with
+replacement.
 
-With ``replace=False`` no item occurs twice in a bag. Where the pool is too small for the drawn
-prevalence, the whole bag shrinks to the largest size at which the prevalence can be honoured,
-``min(pool_k / p_k)``: a smaller bag with the right mix rather than a full one with another mix.
+With ``replace=False`` no item occurs twice in a bag. If the pool is too small for the drawn
+prevalence, the bag shrinks to the largest size with that prevalence, ``min(pool_k / p_k)``: a
+smaller bag with the right mix rather than a full one with another mix.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from truemix.validation import (
 
 __all__ = ["Bag", "DirichletBags", "GridBags", "NaturalBags", "Protocol"]
 
-# Grids up to this size are listed before the choice of `most`, larger ones are drawn from blindly.
+# Grids up to this size are enumerated before `most` points are chosen; larger ones are sampled.
 _LISTED_GRID = 100_000
 
 
@@ -270,7 +269,7 @@ class DirichletBags(Protocol):
 
 @dataclass(frozen=True)
 class NaturalBags(Protocol):
-    """Simple random samples of the pool: the mix varies only as sampling makes it vary.
+    """Simple random samples of the pool: the mix varies by sampling error only.
 
     Parameters
     ----------

@@ -4,9 +4,9 @@ Every function takes one composition ``(K,)`` or any stack of them ``(..., K)``.
 
 Exact zeros are legal. A logarithm needs a positive number, so zeros (and subnormal numbers) are
 read as :data:`FLOOR`, the smallest normal float64. That is far below any other probability a
-classifier can state, so no positive entry is altered and the order of entries is kept: two
-compositions are told apart by their zero pattern first. Where that is too harsh, shrinkage is the
-remedy: ``clr(shrink(p, lam))`` with ``lam > 0`` never meets the floor.
+classifier can state, so no positive entry is altered and the order of entries is kept: differences
+in the zero pattern dominate all distances. Where that is too harsh, use shrinkage:
+``clr(shrink(p, lam))`` with ``lam > 0`` never reaches the floor.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from truemix.exceptions import InputError
 from truemix.validation import check_integer, check_number, check_seed_number
 
 FLOOR = float(np.finfo(np.float64).tiny)
-# What one call of `sample_uniform` may draw: eight gigabytes.
+# Maximum numbers per call of `sample_uniform`: eight gigabytes.
 MAX_NUMBERS = 10**9
 
 
@@ -86,7 +86,7 @@ def closure(X: npt.ArrayLike) -> FloatArray:
     array([0.25, 0.25, 0.5 ])
     """
     array = _as_compositions(X, "X")
-    # Divide by the largest part first: the sum of huge or subnormal parts would not be finite.
+    # Divide by the largest part first: sums of huge or subnormal parts overflow or underflow.
     array = array / array.max(axis=-1, keepdims=True)
     return np.asarray(array / array.sum(axis=-1, keepdims=True))
 

@@ -1,4 +1,4 @@
-"""One way in for data: NumPy, SciPy sparse, pandas, polars and pyarrow become what we compute on.
+"""Convert input data (NumPy, SciPy sparse, pandas, polars, pyarrow) to the arrays we compute on.
 
 Data frames keep their names: posteriors are matched to classes by column name.
 """
@@ -44,7 +44,7 @@ def posteriors_of(X: Any, classes: AnyArray, name: str = "X") -> FloatArray:
 
 
 def features_of(X: Any, name: str = "X") -> Any:
-    """Return features as scikit-learn takes them, in a table from which rows can be selected."""
+    """Return features in a container that scikit-learn accepts and whose rows can be selected."""
     frame = _as_frame(X)
     if frame is not None:
         if frame.shape[0] == 0:
@@ -205,7 +205,7 @@ def _group_list(groups: Any) -> list[Any]:
 
 
 def _check_truth(groups: Iterable[Any]) -> None:
-    """Refuse truth values among numbers: to Python, True is 1."""
+    """Raise for booleans among numbers: to Python, True equals 1."""
     kinds = {type(group) for group in groups if group is not None}
     truth = {kind for kind in kinds if issubclass(kind, bool | np.bool_)}
     if truth and any(issubclass(kind, Number) for kind in kinds - truth):

@@ -1,7 +1,7 @@
-"""The input rules: what may come in, and the sentence that says what was wrong.
+"""Input validation: parameters, tables, labels and classes, and the messages for invalid ones.
 
-Rows and columns are counted from 0, as everywhere in Python. Nothing here guesses: what cannot be
-read without doubt is an :class:`~truemix.exceptions.InputError`.
+Rows and columns are counted from 0, as everywhere in Python. Nothing here guesses: ambiguous input
+is an :class:`~truemix.exceptions.InputError`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from truemix.exceptions import InputError, InputNote
 
 SILENT_SUM_ERROR = 1e-6
 LARGEST_SUM_ERROR = 1e-3
-# Up to here floats tell whole numbers from the next one.
+# Up to here float64 represents every whole number.
 LARGEST_EXACT = 2**53
-# The longest text of a value in a message.
+# Maximum length of a value in a message.
 MAX_SHOWN = 80
-# What summing a normalised row may be off by, per column.
+# Rounding error of the sum of a normalised row, per column.
 ROUNDING = float(np.finfo(np.float64).eps)
 
 
@@ -35,7 +35,7 @@ CLOSE = 1e-9
 
 
 class Range(NamedTuple):
-    """The numbers that a parameter may be, both ends included."""
+    """The valid range of a parameter, both ends included."""
 
     low: float
     high: float
@@ -59,18 +59,17 @@ def _bound(value: float) -> str:
     return text.replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
 
 
-# What every public number may be: the one table that says so, for quantifiers, selection,
-# protocols, checks and the command line alike. Beyond these ends an answer would mean nothing, take
-# forever or leave double precision.
+# Valid ranges of all public numeric parameters, for quantifiers, selection, protocols, checks and
+# the command line. Outside them a result would be meaningless, take forever or overflow.
 RANGES = {
     "temperature": Range(1e-3, 1e9),
-    # A Dirichlet of smaller parameters has no mass that doubles can hold.
+    # A Dirichlet with smaller parameters has its mass at shares that underflow.
     "prior": Range(1e-6, 1e12, "1 is uniform over all mixes, smaller ones favour few classes."),
     "alpha": Range(1e-6, 1e12),
     "bandwidth": Range(1e-6, 1e6),
     "shrinkage": Range(0, 1 - CLOSE, "At 1 every item would be moved onto the same point."),
     "level": Range(CLOSE, 1 - CLOSE, "0.95 is usual."),
-    # Of a test: a smaller one asks for more bags than anybody waits for.
+    # A smaller significance level would need too many simulated bags.
     "significance": Range(1e-4, 0.9),
     "share": Range(CLOSE, 1 - CLOSE),
     "eps": Range(0, 1),
@@ -91,19 +90,19 @@ RANGES = {
     "n_samples": Range(0, 1e8),
     "n_classes": Range(1, 1e4),
 }
-# Items that a row of weight w stands for: a weight is a count, and beyond this doubles skip some.
+# Weights are counts of items: above this, doubles do not represent every whole number.
 MAX_WEIGHT = 2.0**53
 MIN_WEIGHT = 1e-9
 
 
 def parameter_error(name: str, expected: str, found: object, remedy: str = "") -> InputError:
-    """Build the sentence for a parameter that is wrong."""
+    """Return the error for an invalid parameter."""
     sentence = f"The {name!r} parameter must be {expected}. Got {shown_value(found)} instead."
     return InputError(f"{sentence} {remedy}".rstrip())
 
 
 def shown_value(value: object, most: int = 200) -> str:
-    """Return what was given, for a sentence: on one line, and not longer than that can be read."""
+    """Return a value as text for a message: on one line and of readable length."""
     if isinstance(value, numbers.Integral) and abs(value) >= 10**most:
         # Python does not even write down numbers of more than 4,300 digits.
         return f"a number of more than {most} digits"
@@ -115,8 +114,8 @@ def shown_value(value: object, most: int = 200) -> str:
 
 
 def is_number(value: object) -> bool:
-    """Tell whether this is a real number; True and False are none, nor is text."""
-    # To NumPy, a span of time is a whole number.
+    """Return whether this is a real number; booleans and text are not."""
+    # To NumPy, a timedelta is an integer.
     no_number = bool | np.bool_ | np.timedelta64
     return isinstance(value, numbers.Real) and not isinstance(value, no_number)
 
@@ -174,7 +173,7 @@ def check_choice(value: object, name: str, choices: Collection[str]) -> str:
 
 
 def check_cv(value: object) -> None:
-    """Refuse what is neither a number of folds nor a splitter."""
+    """Raise for what is neither a number of folds nor a splitter."""
     if callable(getattr(value, "get_n_splits", None)):
         return
     if not isinstance(value, numbers.Integral) or value not in RANGES["cv"]:
@@ -219,7 +218,7 @@ def check_weights(weights: npt.ArrayLike, length: int, name: str = "weights") ->
 
 
 def as_floats(values: Any, name: str) -> FloatArray:
-    """Return an array of numbers as float64, of any shape; text is none."""
+    """Return an array of numbers as float64, of any shape; text is not converted."""
     if hasattr(values, "toarray") and hasattr(values, "nnz"):
         raise InputError(
             f"{name} is a sparse matrix, but posteriors are dense; pass {name}.toarray(), or give "
@@ -254,7 +253,7 @@ def check_matrix(values: Any, name: str) -> FloatArray:
         )
     if array.shape[0] == 0:
         raise InputError(f"{name} has no rows; at least one item is needed.")
-    # Row sums are finite if all entries are, and cost no mask of the size of the table.
+    # Check row sums, which are finite if all entries are: no mask of the size of the table.
     with np.errstate(over="ignore", invalid="ignore"):
         suspect = np.flatnonzero(~np.isfinite(array.sum(axis=1)))
     for row in suspect:
@@ -321,7 +320,7 @@ def _bad_row(array: FloatArray, sums: FloatArray, row: int, name: str) -> InputE
 
 
 def is_missing(value: object) -> bool:
-    """Tell whether a value stands for "not known" in any data frame library."""
+    """Return whether a value means "missing" in any data frame library."""
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         return True
     if isinstance(value, np.datetime64 | np.timedelta64):
@@ -334,7 +333,7 @@ def check_labels(values: Any, name: str = "y") -> AnyArray:
 
     Labels that differ stay different: what NumPy would merge is refused.
     """
-    # NumPy makes one kind of a list of several: of ["1", 1] two equal texts.
+    # NumPy coerces mixed lists to one type: ["1", 1] would become two equal strings.
     array = values if isinstance(values, np.ndarray) else _objects(values, name)
     if array.ndim != 1:
         raise InputError(
@@ -373,7 +372,7 @@ def _objects(values: Any, name: str) -> AnyArray:
 
 
 def _one_kind(array: AnyArray, name: str) -> AnyArray:
-    """Turn an object array into one of strings, booleans or numbers, or say what is mixed."""
+    """Convert an object array to strings, booleans or numbers, or raise for mixed types."""
     items = array.tolist()
     if all(isinstance(item, str) for item in items):
         return _text(items, np.str_, "\0", name)
@@ -402,7 +401,7 @@ def _text(items: list[Any], kind: type, zero: Any, name: str) -> AnyArray:
 
 
 def _whole(items: list[Any], name: str) -> AnyArray:
-    """Return whole numbers of any type as integers of 64 bits, none of them rounded."""
+    """Return whole numbers of any type as 64-bit integers, without rounding."""
     numbers = []
     for row, item in enumerate(items):
         is_float = isinstance(item, float | np.floating)
@@ -473,7 +472,7 @@ def encode_labels(labels: AnyArray, classes: AnyArray, name: str = "y") -> IntAr
 
 
 def check_same_length(n_rows: int, labels: AnyArray, name_x: str = "X", name_y: str = "y") -> None:
-    """Refuse labels of another length than the table."""
+    """Raise for labels of another length than the table."""
     if len(labels) != n_rows:
         raise InputError(
             f"{name_x} has {n_rows} rows, but {name_y} has {len(labels)} labels; expected one "
@@ -504,7 +503,7 @@ def shown_list(values: Sequence[Any] | AnyArray, most: int = 8) -> str:
 
 
 def check_one_class_is_not_enough(classes: AnyArray) -> None:
-    """Refuse a single class."""
+    """Raise for a single class."""
     if len(classes) < 2:
         raise InputError(
             f"There is only one class, {shown(classes[0])}; a mix needs at least two. Check that "

@@ -1,4 +1,4 @@
-"""The items that maps are fitted on: checked, and the logs of their posteriors."""
+"""The validated items that calibration maps are fitted on, with log posteriors."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from truemix.validation import (
 
 @dataclass(frozen=True)
 class Items:
-    """What stays the same whatever the weights: the class numbers and the (floored) logs.
+    """Labelled posteriors, independent of weights: class numbers and (floored) log posteriors.
 
-    ``true`` holds the posterior of each item's own class, as it was given.
+    ``true`` holds the posterior of each item's true class, as given.
     """
 
     classes: AnyArray
@@ -36,7 +36,7 @@ class Items:
 
     @classmethod
     def checked(cls, P: ArrayLike, y: ArrayLike, classes: ArrayLike | None) -> Self:
-        """Return items as a user gives them."""
+        """Return validated items from user input."""
         labels = check_labels(y)
         names = np.unique(labels) if classes is None else check_classes(classes)
         posteriors = check_posteriors(P, "P", n_classes=len(names))
@@ -47,11 +47,11 @@ class Items:
         return cls(names, code, true, floor, floored_log(posteriors, floor))
 
     def weights(self, given: ArrayLike | None, name: str = "sample_weight") -> FloatArray:
-        """Return weights that sum to 1; every class must have some."""
+        """Return weights that sum to 1; every class must have positive weight."""
         if given is None:
             return np.full(self.code.size, 1.0 / self.code.size)
         weight = check_weights(given, self.code.size, name)
-        # The maximum first: the sum of finite numbers need not be finite.
+        # Divide by the maximum first: the sum of finite numbers may overflow.
         weight = weight / weight.max()
         mass = np.bincount(self.code, weight)
         if (mass == 0).any():

@@ -1,4 +1,4 @@
-"""Penalised softmax regression with one scale per class or for all: objective and minimum."""
+"""Penalised softmax regression, with one scale for all classes or one each: Newton's method."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ BLOCK_ENTRIES = 2**20  # temporaries of eight megabytes; few, large matrix produ
 
 @dataclass(frozen=True)
 class Tolerance:
-    """When a minimum is reached: no element of the gradient is larger, and nor is the decrement.
+    """Convergence criterion: upper bounds of the gradient's elements and of the Newton decrement.
 
-    The decrement is twice what the objective could still lose.
+    The decrement is twice the predicted remaining decrease of the objective.
     """
 
     gradient: float
@@ -135,7 +135,7 @@ def _newton(
 ) -> tuple[FloatArray, bool]:
     """Minimise over the ``free`` part of ``theta`` by Newton's method with backtracking.
 
-    Also return whether the gradient vanished.
+    Also return whether it converged.
     """
     for _ in range(MAX_ITERATIONS):
         value, gradient, hessian = problem.derivatives(theta)
@@ -146,7 +146,7 @@ def _newton(
         if flat and decrement <= tolerance.decrement:
             return theta, True
         length = 1.0
-        # Close to the minimum the decrease drowns in rounding, hence the slack.
+        # Close to the minimum the decrease is below rounding errors, hence the slack.
         slack = 1e-14 * (1.0 + abs(value))
         for _ in range(MAX_HALVINGS):
             bound = value - 1e-4 * length * decrement + slack
@@ -160,15 +160,15 @@ def _newton(
 def minimize(
     problem: SoftmaxRegression, start: FloatArray | None = None, tolerance: Tolerance = EXACT
 ) -> tuple[FloatArray, bool]:
-    """Return the parameters of the smallest objective, and whether the gradient vanished."""
-    # From an overconfident and wrong identity the Hessian says little; a flat start is safe.
+    """Return the minimiser of the objective, and whether Newton's method converged."""
+    # For overconfident posteriors the Hessian at the identity is nearly zero; zero scales are safe.
     identity = problem.identity()
     if start is None:
         start = min(identity, np.zeros_like(identity), key=problem.objective)
     theta, converged = _newton(problem, start, slice(None), tolerance)
     if problem.one_scale and theta[0] < 0:
-        # The objective is convex: if its minimum lies beyond the bound, the best on this side
-        # of the bound lies on it.
+        # The objective is convex: if its minimum violates the bound, the constrained minimum lies
+        # on the bound.
         theta[0] = 0.0
         theta, converged = _newton(problem, theta, slice(1, None), tolerance)
     return theta, converged

@@ -1,4 +1,4 @@
-"""Make posteriors mean what they say: temperature, bias-corrected and vector scaling.
+"""Calibration maps of posteriors: temperature, bias-corrected and vector scaling.
 
 All four methods are one softmax regression on the logs of the posteriors,
 
@@ -15,18 +15,18 @@ normal around the identity with standard deviation 10 (the scales of posteriors 
 between items: 10 over the standard deviation of their logs). Against n items the prior weighs
 1/n; it moves well determined parameters by far less than their standard error, and
 
-* makes the answer unique: the biases, free up to a constant, have mean zero, and a column that
-  never varies does not leave its scale undetermined;
-* makes the answer finite and sane: if a class is separable, which is common with few items per
-  class, the NLL alone would drive its weight to infinity;
+* makes the solution unique: the biases, determined up to a constant, have mean zero, and a constant
+  column does not leave its scale undetermined;
+* makes the solution finite: if a class is separable, which is common with few items per class, the
+  NLL alone would drive its weight to infinity;
 * costs nothing at the identity, so that the training NLL can only go down.
 
-Zeros. A forest or a nearest-neighbour classifier says 0 when it means "less than one vote".
+Zeros. For a forest or a nearest-neighbour classifier a posterior of 0 means "less than one vote".
 If the reference posteriors contain zeros, everything below half of their smallest positive value
 is raised to that half (``floor_``). On held-out items of forests and neighbours this floor was the
-best or nearly so; with constants such as 1e-12, a few zeros at the true class rule the whole fit.
-Without zeros in the reference nothing is known about such a resolution, and the floor is only
-numerical: the smallest normal number, 2.2e-308.
+best or nearly so; with constants such as 1e-12, a few zeros at the true class dominate the fit.
+Without zeros in the reference the resolution is unknown, and the floor is only numerical: the
+smallest normal number, 2.2e-308.
 
 References
 ----------
@@ -59,15 +59,15 @@ from truemix.simplex import FLOOR
 from truemix.validation import check_posteriors
 
 PRIOR_SD = 10.0
-# The prior keeps parameters far below it, and logs of posteriors times it are far from overflow.
+# Bound of parameters in saved files: the prior keeps them far below, and nothing overflows.
 MAX_PARAMETER = 1e9
-# Twice what the log-likelihood of all items may lose: that of a parameter 3 % of its standard error
-# off.
+# Newton decrement at which refits stop, in units of the total log-likelihood: parameters are then
+# within about 3 % of their standard error.
 REFIT_DECREMENT = 1e-3
 
 
 class Calibrator:
-    """What the four methods share; use one of the subclasses.
+    """Base class of the four methods; use one of the subclasses.
 
     The fitted map is the four attributes ``classes_``, ``scale_``, ``bias_`` and ``floor_``.
     """
@@ -115,11 +115,11 @@ class Calibrator:
         return self._fit(items, items.weights(sample_weight))
 
     def refits(self, P: ArrayLike, y: ArrayLike, weightings: Iterable[ArrayLike]) -> list[Self]:
-        """Return the maps that other weights of the same items give.
+        """Return maps refitted with other weights of the same items.
 
-        Each is that of `fit` with one row of `weightings` as `sample_weight`, but the search
-        starts from this map and stops as soon as what is left to gain is small beside what the
-        labels leave open: parameters are off by a few percent of their standard error at most.
+        Each is the map of `fit` with one row of `weightings` as `sample_weight`, but the solver
+        starts from this map and stops early: parameters are accurate to a few percent of their
+        standard error.
 
         Parameters
         ----------
@@ -135,15 +135,15 @@ class Calibrator:
 
         Examples
         --------
-        How sure is a temperature that ten items tell?
+        The uncertainty of a temperature estimated from ten items:
 
         >>> import numpy as np
         >>> P = [[0.99, 0.01]] * 5 + [[0.01, 0.99]] * 5
         >>> y = ["a"] * 4 + ["b"] * 5 + ["a"]
         >>> calibrator = TemperatureScaling().fit(P, y)
         >>> weightings = np.random.default_rng(0).exponential(size=(100, 10))
-        >>> found = [each.temperature_ for each in calibrator.refits(P, y, weightings)]
-        >>> np.quantile(found, [0.25, 0.75]).round(1)
+        >>> temperatures = [each.temperature_ for each in calibrator.refits(P, y, weightings)]
+        >>> np.quantile(temperatures, [0.25, 0.75]).round(1)
         array([2.3, 5.1])
         """
         self._check_fitted()
@@ -217,7 +217,7 @@ class Calibrator:
         start: FloatArray | None = None,
         tolerance: Tolerance = EXACT,
     ) -> Self:
-        # P as given, but for a zero at a true class, which would cost infinitely much.
+        # P as given, except that zeros at true classes are floored: their NLL would be infinite.
         before = 0.0 - float(weight @ np.log(np.maximum(items.true, FLOOR)))
         log_p, code, floor = items.log_p, items.code, items.floor
         ridge = _prior_precision(log_p, weight)
@@ -226,7 +226,7 @@ class Calibrator:
         after = problem.objective(theta) - problem.penalty(theta)
         scale, bias = problem.split(theta)
         if after >= before:
-            # The posteriors cannot be improved, or their zeros were better left alone.
+            # The map is no improvement, or raising zeros to the floor made it worse.
             after, floor = before, FLOOR
             scale, bias = np.ones_like(scale), np.zeros_like(bias)
 
@@ -237,7 +237,7 @@ class Calibrator:
         return self
 
     def _parameters(self) -> FloatArray:
-        """Return what is free in the map, as the regression takes it."""
+        """Return the free parameters of the map, as ``theta`` of the regression."""
         scale = self.scale_[:1] if self._one_scale else self.scale_
         return np.concatenate([scale, self.bias_ if self._with_bias else []])
 
@@ -251,7 +251,7 @@ class _OneTemperature(Calibrator):
 
     @property
     def temperature_(self) -> float:
-        """The temperature; infinite if the posteriors say nothing about the labels."""
+        """The temperature; infinite if the posteriors carry no information about the labels."""
         return 1.0 / float(self.scale_[0]) if self.scale_[0] > 0 else float("inf")
 
 
@@ -267,10 +267,9 @@ class _OneWeightPerClass(Calibrator):
 class TemperatureScaling(_OneTemperature):
     """Temperature scaling: ``softmax(log(p) / T)``.
 
-    The inverse temperature ``1 / T`` is kept at zero or above. A negative one would turn the
-    ranking of the classes around, which is another classifier and not a calibration of this one;
-    zero is allowed because a minimum need not exist without it: posteriors no better than chance
-    carry no evidence, and ``T = inf`` says so.
+    The inverse temperature ``1 / T`` is constrained to be non-negative. A negative one would
+    reverse the ranking of the classes, which is not a calibration. Zero is allowed because
+    otherwise a minimum need not exist: for posteriors that carry no information, ``T = inf``.
 
     Attributes
     ----------
@@ -392,9 +391,9 @@ CALIBRATORS: dict[str, type[Calibrator]] = {
 
 
 def _prior_precision(log_p: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return the weight of the prior of a scale and of a bias beside the mean NLL."""
+    """Return the prior precision of a scale and of a bias, relative to the mean NLL."""
     variance = np.einsum("i,ij,ij->j", weight, log_p, log_p) - (weight @ log_p) ** 2
     spread = np.clip(variance.mean(), 1e-4, 1.0)
-    # Kish's effective number of items, so that only the ratios of the weights matter.
+    # Kish's effective sample size, so that only the ratios of the weights matter.
     n_items = 1.0 / float(weight @ weight)
     return np.array([spread, 1.0]) / (n_items * PRIOR_SD**2)

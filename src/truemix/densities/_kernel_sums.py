@@ -4,8 +4,8 @@ Distances are sums of squared differences, not ``|w|^2 + |z|^2 - 2 w.z``: the la
 where coordinates are large against the bandwidth, which is where the tails are.
 
 References come in tiles of TILE items, ``(n_tiles, n_coordinates, TILE)``, so that the innermost
-loop runs over adjacent numbers. A tile holds items of one class; a last tile that is not
-full repeats an item with weight zero, which moves neither the nearest distance nor the sum.
+loop runs over contiguous memory. A tile holds items of one class; an incomplete last tile is padded
+with a repeated item of weight zero, which changes neither the nearest distance nor the sum.
 Targets are taken :data:`STRIP` at a time, so that a reference is loaded once for all of them.
 """
 

@@ -14,9 +14,9 @@ from truemix._typing import FloatArray, IntArray
 
 TILE = 32
 KERNELS = ("aitchison", "ilr", "gaussian")
-# Rows are turned into coordinates a few megabytes at a time: the logarithms make temporaries.
+# Rows are mapped to coordinates in chunks of this size, to bound the temporary arrays.
 CHUNK_BYTES = 1 << 22
-# All tiles held at once; more references than that pass through in several blocks.
+# Memory for tiles; more references than that are processed in several blocks.
 TILES_BYTES = 64 << 20
 
 
@@ -50,7 +50,7 @@ class Tiles:
     of_class: IntArray  # (n_tiles,)
 
     def split(self, most_items: int) -> Iterator[Tiles]:
-        """Yield parts of one class and at most so many items (but at least one tile) each."""
+        """Yield parts of one class with at most ``most_items`` items (but at least one tile)."""
         starts = np.flatnonzero(np.diff(self.of_class, prepend=-1))
         for start, end in pairwise([*starts, len(self.of_class)]):
             for part in row_blocks(end - start, max(1, most_items // TILE)):

@@ -1,4 +1,4 @@
-"""What an item of none of the classes looks like: a density for the unknown."""
+"""The background density: the likelihood of items that belong to none of the classes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from truemix._typing import FloatArray
 from truemix.exceptions import InputError
 from truemix.validation import check_labels
 
-# How strongly the unknown prefers tails: where a share u of the references has so small a density,
-# the unknown has that density times u ** -POWER, scaled. With less the unknown takes typical items,
-# with more it overlooks all but the strangest; from 0.9 to 1.2 estimates hardly differ.
+# Exponent of the tilt towards the tails: at tail probability u among the references, the background
+# is the density times u ** -POWER, scaled. With a smaller exponent the unknown class absorbs
+# typical items, with a larger one only the most extreme; from 0.9 to 1.2 estimates hardly differ.
 POWER = 1.2
 
 
@@ -21,14 +21,14 @@ def background_log_likelihood(
     """Log density of each item under "none of the classes": one more column for the matrix.
 
     The background is the even mix of all classes, tilted towards the tails. An item is ranked by
-    that mix's density among the held-out references that look most like the same class: where only
-    a share u of them has so small a density, the density counts ``u ** -1.2`` times (scaled, so
-    that on average over these references nothing changes). An item as typical as most references
-    speaks against the unknown, one beyond all of them for it, by a factor that grows with how many
-    there are. A plainly broad density, in contrast, is useful in few dimensions only: with many
-    classes kernel estimates are far too low at every new item, and the broad one would explain
-    everything. The ranks of held-out references take care of that, and ranking among the like
-    keeps a class that is spread out from being taken for the unknown.
+    that mix's density among the held-out references with the same most likely class. Its tail
+    probability u is the share of them with a density as small, and the density is multiplied by
+    ``u ** -1.2`` (scaled to mean 1 over these references). A typical item is less likely under the
+    background than under its class, one beyond all references more likely, by a factor that grows
+    with their number. A single broad density would work in few dimensions only: with many classes,
+    kernel estimates are far too low at every new item, and the broad density would win everywhere.
+    Ranks among held-out references correct for that, and ranking within the most likely class keeps
+    a dispersed class from being taken for the unknown one.
 
     Parameters
     ----------
@@ -36,8 +36,7 @@ def background_log_likelihood(
         Log density of each item under each class, as of
         :func:`truemix.densities.kde_log_likelihood`.
     reference : array-like of shape (m, K)
-        The same for labelled items that had no part in the densities, such as those of other
-        folds.
+        The same for labelled items that were not used to fit the densities (out-of-fold).
     labels : array-like of shape (m,)
         Their classes; column k is the k-th of the sorted distinct labels.
 
@@ -48,7 +47,7 @@ def background_log_likelihood(
 
     Examples
     --------
-    Two typical items and one in the tail of both classes; a ratio above one speaks for the unknown:
+    Two typical items and one in the tail of both classes; ratios above 1 favour the background:
 
     >>> reference = np.log([[4, 1], [5, 1], [6, 1], [1, 4], [1, 5], [1, 6]])
     >>> labels = ["ham", "ham", "ham", "spam", "spam", "spam"]
@@ -68,7 +67,7 @@ def background_log_likelihood(
 def background_tilt(
     log_likelihood: npt.ArrayLike, reference: npt.ArrayLike, labels: npt.ArrayLike
 ) -> FloatArray:
-    """By how much the background exceeds the even mix of all classes, as a logarithm.
+    """Log ratio of the background to the even mix of all classes.
 
     Parameters
     ----------
@@ -104,18 +103,19 @@ def background_tilt(
     like, known_like = matrix.argmax(axis=1), known.argmax(axis=1)
     for k in range(n_classes):
         items, references = like == k, known_like == k
-        # Where no reference looks like the class, there is nothing to rank among.
+        # Without references of this most likely class there is nothing to rank among.
         if items.any() and references.any():
             tilt[items] = _log_tilt(known_density[references], weights[references], density[items])
     return tilt
 
 
 def _log_tilt(known: FloatArray, weights: FloatArray, values: FloatArray) -> FloatArray:
-    """Return the logarithm of what the density counts, given how many references are below."""
+    """Return the log tilt of items by their tail probability among the references."""
     order = np.argsort(known, kind="stable")
     shares = weights[order] / weights.sum()
     below = np.concatenate([[0.0], np.cumsum(shares)])
-    # The item counts as one more reference, so that no tail probability is zero.
-    own = shares @ shares
-    tail = (below[np.searchsorted(known[order], values, side="right")] + own) / (1.0 + own)
+    # The item itself counts as one more reference, so that no tail probability is zero.
+    item_share = shares @ shares
+    rank = below[np.searchsorted(known[order], values, side="right")]
+    tail = (rank + item_share) / (1.0 + item_share)
     return np.asarray(-POWER * np.log(tail) - np.log(shares @ below[1:] ** -POWER))

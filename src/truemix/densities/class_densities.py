@@ -26,19 +26,19 @@ from truemix.densities._tiles import (
 )
 from truemix.exceptions import InputError
 
-# Targets that are worked on together, and those one thread takes at a time.
+# Memory for the sums of the targets in one block, and the targets per thread and task.
 STATE_BYTES = 32 << 20
 THREAD_ROWS = 64
-# Kernel values a thread holds when many weightings share them, and their number of targets.
+# Memory per thread for kernel values shared by many weightings, and targets per task.
 KERNEL_BYTES = 4 << 20
 KERNEL_ROWS = 128
-# Sums of kernels below this have lost digits to the limits of float64.
+# Sums of kernels below this have lost precision to underflow.
 VANISHED = 1e-280
 
 
 @dataclass(frozen=True)
 class ClassDensities:
-    """Kernel density estimates of K classes, for input that has been checked."""
+    """Kernel density estimates of K classes, for validated input."""
 
     reference: FloatArray
     codes: IntArray
@@ -85,25 +85,25 @@ class ClassDensities:
     ) -> None:
         """Fill ``out`` (B, n, K), of any precision, for one bandwidth, with maximum 0 in each row.
 
-        What samplers need: a factor per row does not matter to them, and nothing else of the size
-        of ``out`` is held. Weights are taken to be exponential random numbers, and what such
-        weights take from the logarithm of a density on average is given back, so that replicates
+        This is what samplers need: factors per row cancel, and no other array of the size of
+        ``out`` is allocated. Weights are assumed to be exponential variates, which lower the log
+        density on average; this bias is corrected (:func:`mean_log_loss`), so that replicates
         scatter around the density of equal weights rather than below it.
 
-        With ``parts`` (B, K, K) class k is a mixture: the share ``parts[b, k, j]`` of it looks like
-        class j.
+        With ``parts`` (B, K, K) class k is a mixture: a share ``parts[b, k, j]`` of it is
+        distributed like class j.
         """
         counts = np.bincount(self.codes, minlength=self.reference.shape[1])
 
         def keep(rows: slice, logs: FloatArray, neighbours: FloatArray) -> None:
-            evened = logs[0] + mean_log_loss(neighbours[0], counts)
-            evened -= evened.max(axis=2, keepdims=True)
+            corrected = logs[0] + mean_log_loss(neighbours[0], counts)
+            corrected -= corrected.max(axis=2, keepdims=True)
             if parts is not None:
                 # Shares may underflow to zero: then a class stays impossible.
                 with np.errstate(divide="ignore"):
-                    evened = np.log(np.exp(evened) @ parts.transpose(0, 2, 1))
-                evened -= evened.max(axis=2, keepdims=True)
-            out[:, rows] = evened
+                    corrected = np.log(np.exp(corrected) @ parts.transpose(0, 2, 1))
+                corrected -= corrected.max(axis=2, keepdims=True)
+            out[:, rows] = corrected
 
         self._for_each_reweighted(target, weightings, keep)
 
@@ -113,18 +113,18 @@ class ClassDensities:
         weightings: FloatArray,
         keep: Callable[[slice, FloatArray, FloatArray], None],
     ) -> None:
-        """Call ``keep`` for some rows at a time, on all cores.
+        """Call ``keep`` for blocks of rows, on all cores.
 
-        It gets the rows, their log-likelihoods (n_bandwidths, B, rows, K), and how many references
-        of each class are near, as the effective number of kernels (n_bandwidths, rows, K).
+        Its arguments are the rows, their log-likelihoods (n_bandwidths, B, rows, K), and the
+        effective number of kernels of each class at each row (n_bandwidths, rows, K).
         """
         totals = np.array([self._class_totals(weights) for weights in weightings])
         constants = self._constants(totals)
         pieces = None if self._held_tiles is None else list(self._pieces(weightings))
 
         def work(rows: slice) -> None:
-            own = self._pieces(weightings) if pieces is None else pieces
-            logs, neighbours = self._reweighted(target[rows], own, weightings)
+            blocks = self._pieces(weightings) if pieces is None else pieces
+            logs, neighbours = self._reweighted(target[rows], blocks, weightings)
             keep(rows, logs + constants, neighbours)
 
         with one_blas_thread():
@@ -139,7 +139,7 @@ class ClassDensities:
     def _reweighted(
         self, target: FloatArray, pieces: Iterable[tuple[Tiles, FloatArray]], weightings: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return (n_bandwidths, B, n, K) of a few targets, without the constants; neighbours."""
+        """Return log sums (n_bandwidths, B, n, K) of a few targets, and effective kernel counts."""
         n, n_classes, scales = len(target), self.reference.shape[1], self._scales
         Z = self._coordinates(target)
         nearest = np.full((n_classes, len(Z)), np.inf)
@@ -153,8 +153,8 @@ class ClassDensities:
         logs = np.log(np.maximum(sums, VANISHED))
         logs -= scales[:, None, None] * nearest[:, None, None, :n]
         result: FloatArray = np.moveaxis(logs, 0, -1)
-        # A weighting without the items nearest to a target leaves sums that have vanished next
-        # to those items' kernels: start again from the items it does have.
+        # Sums are relative to the nearest item. If a weighting gives it weight zero, they may
+        # underflow: recompute these relative to the nearest item of positive weight.
         for b in np.flatnonzero((sums <= VANISHED).any(axis=(0, 1, 3))):
             lost = np.flatnonzero((sums[:, :, b] <= VANISHED).any(axis=(0, 1)))
             again = self.log_likelihood(target[lost], weightings[b])
@@ -163,7 +163,7 @@ class ClassDensities:
         return result, neighbours
 
     def _coordinates(self, target: FloatArray) -> FloatArray:
-        """Return the coordinates of targets, the last one repeated up to a full strip."""
+        """Return the coordinates of targets, padded with the last one to a full strip."""
         Z = coordinates(target, coordinate_map(self.kernel, self.shrinkage))
         return np.concatenate([Z, np.repeat(Z[-1:], -len(Z) % STRIP, axis=0)])
 
@@ -180,7 +180,7 @@ class ClassDensities:
 
     @cached_property
     def _held_tiles(self) -> list[Tiles] | None:
-        """All references in tiles, kept for the next call, if that is not too much."""
+        """All references in tiles, cached if they fit into ``TILES_BYTES``."""
         return list(self._make_tiles()) if self.reference.nbytes <= TILES_BYTES else None
 
     @property
@@ -197,7 +197,7 @@ class ClassDensities:
         return np.asarray(totals, dtype=np.float64)
 
     def _constants(self, totals: FloatArray) -> FloatArray:
-        """Return the logarithm of what turns sums into densities, per bandwidth and class."""
+        """Return the log normalising constants of the sums, per bandwidth and class."""
         n_coordinates = dimension(self.kernel, self.reference.shape[1])
         height = 0.5 * n_coordinates * np.log(self._scales / np.pi)
         per_class = -np.log(totals)[..., None, :]
@@ -205,19 +205,19 @@ class ClassDensities:
 
 
 def mean_log_loss(neighbours: FloatArray, counts: IntArray) -> FloatArray:
-    """Return how much lower the logarithm of a randomly weighted density is on average.
+    """Return the mean decrease of a log density under random weights of the references.
 
     A sum of c kernels with exponential weights is close to a gamma variable with shape c, whose
-    logarithm is ``digamma(c)`` on average, not ``log(c)``; the sum of all weights of the class, by
-    which it is divided, is one with shape m. A class with few references near an item would seem
-    less likely for that reason alone.
+    mean logarithm is ``digamma(c)``, not ``log(c)``; it is divided by the sum of all m weights of
+    the class, a gamma variable with shape m. Uncorrected, a class with few references near an item
+    would be biased towards being less likely.
 
     Parameters
     ----------
     neighbours : ndarray of shape (n, K)
         Effective number of kernels at each item, the squared sum over the sum of squares.
     counts : ndarray of shape (K,)
-        How many references each class has.
+        Number of references of each class.
 
     Examples
     --------
@@ -255,7 +255,7 @@ def _add_products(
 ) -> None:
     """Add one class's kernels times every weighting to ``sums`` (n_bandwidths, B, n), in place.
 
-    To ``equal`` (n_bandwidths, 2, n) the kernels and their squares are added as they are.
+    The unweighted kernels and their squares are added to ``equal`` (n_bandwidths, 2, n).
     """
     distances = np.empty((len(Z), piece.item.size))
     values = np.empty_like(distances)
@@ -265,7 +265,7 @@ def _add_products(
     occupied = piece.occupied.ravel().astype(np.float64)
     for b, scale in enumerate(scales.tolist()):
         kernel_values(distances, nearest, scale, values)
-        # What was added before is relative to what was nearest then.
+        # Earlier sums are relative to the nearest item at that time: rescale them.
         smaller = np.exp(scale * (nearest[seen] - before[seen]))
         sums[b, :, seen] *= smaller[:, None]
         sums[b] += table @ values.T

@@ -1,4 +1,4 @@
-"""The class-conditional kernel density of each item: the matrix everything else starts from."""
+"""Class-conditional kernel densities of items: the log-likelihood matrix of KDEy."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def kde_log_likelihood(
         Posteriors of the items to evaluate.
     kernel : {"aitchison", "ilr", "gaussian"}
         Coordinates: centred log-ratios, isometric log-ratios (same distances, one coordinate
-        less), or the posteriors themselves (where shrinkage has no effect but a constant).
+        less), or the posteriors themselves (for which shrinkage only adds a constant).
     bandwidth : float or sequence of floats
         Positive. With a sequence the result has a leading axis, and distances are computed once.
     shrinkage : float
@@ -70,7 +70,7 @@ def kde_log_likelihood(
 
     Notes
     -----
-    Works in blocks: beside input and result less than 300 MB are used, whatever the sizes.
+    Works in blocks: besides input and result, less than 300 MB of memory are used for any size.
     Runs on all cores; the result does not depend on how many there are.
 
     Examples
@@ -114,7 +114,7 @@ def kde_log_likelihood(
 
 
 def _scaled(weights: FloatArray, codes: IntArray) -> FloatArray:
-    """Return weights with maximum 1 in each class: sums of huge ones would not be finite."""
+    """Return weights with maximum 1 in each class, so that their sums do not overflow."""
     largest = np.zeros(codes.max() + 1)
     np.maximum.at(largest, codes, weights)
     return np.asarray(weights / np.where(largest > 0, largest, 1.0)[codes])

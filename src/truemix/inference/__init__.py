@@ -1,7 +1,7 @@
-"""From the likelihood of each item under each class to the mix of classes.
+"""Infer the mix of classes from the log-likelihood of each item under each class.
 
-The parts of quantifiers (classes) are loaded when they are first used: they are scikit-learn
-estimators, which the plain functions do without.
+Functions (``maximize_mixture``, ``sample_mixture``, …) work on plain matrices. The classes are the
+inference parts of quantifiers; they are scikit-learn estimators and are imported on first use.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""The quadratic step of the solver: a convex quadratic over non-negative shares, by active sets."""
+"""The quadratic subproblem of the SQP solver: an active-set method over non-negative shares."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy.typing as npt
 from truemix._compiled import compiled, compiled_vectors
 from truemix._typing import FloatArray
 
-# Reassociation lets the compiler vectorise sums; infinities and NaN keep their meaning.
-# Relative to a unit diagonal: above the rounding of H, below any curvature the gap could see.
+# Ridge, relative to a unit diagonal: above the rounding error of H, below any curvature that could
+# change the duality gap.
 _RIDGE = 1e-11
 
 
@@ -24,23 +24,25 @@ def quadratic_step(
 ) -> None:
     """Minimise ``y'Hy/2 - (2g - 1)'y`` over ``y >= 0`` from ``y = x``, by active sets.
 
-    Every pass lowers the model, so the result is a descent direction even if the passes run out.
+    Every pass lowers the quadratic model, so the result is a descent direction even if the passes
+    run out.
     """
     m = len(idx)
     scale, start, z = np.empty(m), np.empty(m), np.empty(m)
     b, r, s, trial = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     passive = np.empty(m, np.bool_)
     # With a unit diagonal the condition number no longer depends on the size of the classes. By
-    # Cauchy-Schwarz H_kk >= g_k^2, and g_k = 1 for each class of the optimum: a smaller diagonal
-    # belongs to a class on its way out, and scaling that up would only magnify rounding.
+    # Cauchy-Schwarz H_kk >= g_k^2, and g_k = 1 for each class in the support of the optimum: a
+    # smaller diagonal belongs to a class that is about to leave the support, and scaling it up
+    # would only magnify rounding errors.
     for a in range(m):
         scale[a] = max(np.sqrt(H[a, a]), 1.0)
     for a in range(m):
         for c in range(m):
             H[a, c] /= scale[a] * scale[c]
-    # The ridge makes identical classes solvable. Centred on x it leaves the optimum where it is
-    # and the shares of identical classes as they are. So does writing the model in y - x, where
-    # H x = g makes the linear term g - 1 without the rounding of a product.
+    # The ridge makes H invertible when classes are identical. It is centred on x, so it changes
+    # neither the optimum nor the shares of identical classes. The model is written in y - x: since
+    # H x = g, its linear term is g - 1, without the rounding error of a product.
     for a in range(m):
         H[a, a] += _RIDGE
         start[a] = x[idx[a]] * scale[a]
@@ -48,7 +50,7 @@ def quadratic_step(
         b[a] = (g[idx[a]] - 1.0) / scale[a]
     solved = False
     for _ in range(3 * m + 20):
-        worst, most = -1, 0.0
+        worst, largest = -1, 0.0
         for a in range(m):
             rest, size = b[a], abs(b[a])
             for c in range(m):
@@ -57,12 +59,12 @@ def quadratic_step(
                 size += abs(product)
             r[a] = rest
             passive[a] = z[a] > 0.0
-            # In units of the gradient a violation below 1e-12 is closed; below the rounding of
-            # the sum it is not there.
+            # Ignore violations below 1e-12 in units of the gradient, or below the rounding error
+            # of the sum.
             if z[a] == 0.0 and r[a] * scale[a] > 1e-12 and r[a] > 1e-14 * size:
                 passive[a] = True
-                if r[a] * scale[a] > most:
-                    worst, most = a, r[a] * scale[a]
+                if r[a] * scale[a] > largest:
+                    worst, largest = a, r[a] * scale[a]
         if solved and worst < 0:
             break
         _solve_entering(H, r, z, s, passive, worst, work)
@@ -83,7 +85,7 @@ def _solve_entering(
     worst: int,
     work: FloatArray,
 ) -> None:
-    """Minimise the model over the passive classes, without those that could not leave zero."""
+    """Minimise the model over the passive classes; drop those that would turn negative at once."""
     while True:
         _solve_passive(H, r, z, passive, s, work)
         dropped, entering = False, False
@@ -97,7 +99,7 @@ def _solve_entering(
                     entering = True
         if not dropped:
             return
-        # Entering classes may block each other; the one with the steepest descent alone cannot.
+        # Entering classes may block each other; the one of steepest descent, alone, cannot.
         if not entering and worst >= 0:
             passive[worst] = True
             worst = -1
@@ -105,14 +107,14 @@ def _solve_entering(
 
 @compiled
 def _move(H: FloatArray, r: FloatArray, z: FloatArray, s: FloatArray, trial: FloatArray) -> bool:
-    """Move ``z`` to ``s``, or as far as signs allow; return whether it got there."""
+    """Move ``z`` to ``s``, or as far as ``z >= 0`` allows; return whether ``s`` was reached."""
     m = len(z)
     first, shortest = -1, 1.0
     for a in range(m):
         if s[a] < 0.0 and z[a] / (z[a] - s[a]) <= shortest:
             first, shortest = a, z[a] / (z[a] - s[a])
-    # Either stop where the first class reaches zero, or cut off all the negative ones at once:
-    # the second changes many classes in one pass but is not always lower.
+    # Two candidates: stop where the first class reaches zero, or clip all negative classes at once.
+    # Clipping changes many classes in one pass, but is not always lower.
     for a in range(m):
         trial[a] = max(z[a] + shortest * (s[a] - z[a]), 0.0)
         s[a] = max(s[a], 0.0)
@@ -126,7 +128,7 @@ def _move(H: FloatArray, r: FloatArray, z: FloatArray, s: FloatArray, trial: Flo
 
 @compiled_vectors
 def _model(H: FloatArray, r: FloatArray, z: FloatArray, s: FloatArray) -> float:
-    """Return by how much the model changes from ``z`` to ``s``, ``-r`` its gradient at ``z``."""
+    """Return the change of the model from ``z`` to ``s``; ``-r`` is its gradient at ``z``."""
     m = len(z)
     value = 0.0
     for a in range(m):

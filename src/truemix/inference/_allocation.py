@@ -1,14 +1,15 @@
-"""Draw a class for every item given the mix: probability proportional to ``pi_k L_ik``.
+"""Allocate items to classes given the mix: class k with probability proportional to ``pi_k L_ik``.
 
-Around a reference mix ``x`` (the mode) each item has a *lead* class and *odds* against it.
+This is the augmentation step of Gibbs sampling. At a reference mix ``x`` (the mode) each item has a
+*lead* class, its most probable one, and *odds* against it.
 
-- Doubtful items are drawn in blocks, without a branch: the class is the number of partial sums of
-  ``pi_k L_ik`` that a uniform multiple of the total exceeds. So those beyond class k are counted.
-- Sure items, most of them where classes separate, are mostly not even looked at. At the mix ``pi``
-  the odds are at most ``odds * ratio * x_lead / pi_lead`` with ``ratio = max_k pi_k / x_k``. So in
-  order of falling odds the next item that might leave its lead is a geometric number of items
-  away, and it leaves with the probability that makes the draw exact.
-- Rows that count very often are split by binomials.
+- Doubtful items (large odds) are allocated in blocks, without branches: the class is the number of
+  partial sums of ``pi_k L_ik`` that a uniform multiple of their total exceeds.
+- Sure items (small odds; most items where classes separate well) are mostly skipped. At the mix
+  ``pi`` their odds are at most ``odds * ratio * x_lead / pi_lead`` with
+  ``ratio = max_k pi_k / x_k``. In order of falling odds, the distance to the next item that may
+  leave its lead class is geometric; a rejection step (thinning) then makes the draw exact.
+- Rows of large weight are split over the classes by binomial draws.
 """
 
 from __future__ import annotations
@@ -23,23 +24,23 @@ from truemix._typing import FloatArray
 from truemix.inference._blocks import BLOCK, mixture_likelihood
 from truemix.inference._random import State, binomial, log_uniform, uniform, whole_number
 
-# Against which odds at the reference skipping to an item is no cheaper than drawing its class.
+# Above these odds at the reference mix, skipping to an item costs as much as drawing its class.
 _DOUBT = 0.05
-# A row that counts more often than this times K is split by binomials instead of item by item.
+# A row of weight above this times K is split by binomial draws, not allocated item by item.
 _HEAVY = 8
-# How an item is drawn: not at all (its class is certain), by skipping to it, or in a block.
+# How an item is allocated: not at all (its class is certain), by skipping to it, or in a block.
 _CERTAIN, _SURE, _DOUBTFUL = 0, 1, 2
 
 Index = npt.NDArray[np.int64]
 
 
 class Layout(NamedTuple):
-    """The items as :func:`allocate` wants them.
+    """The items in the memory layout of :func:`allocate`.
 
-    ``blocks`` (b, K, BLOCK) are the likelihoods of doubtful items, ``weights`` (b, BLOCK) what
-    they count. ``rows[start[k]:start[k + 1]]`` are those of the sure items with lead class k by
-    falling ``odds``, each counting ``mass``; ``lead`` is the weight of each class if all of them
-    stay. ``heavy`` rows count ``copies`` times.
+    ``blocks`` (b, K, BLOCK) are the likelihoods of doubtful items, ``weights`` (b, BLOCK) their
+    weights. ``rows[start[k]:start[k + 1]]`` are the likelihoods of sure items with lead class k,
+    by falling ``odds``, with weights ``mass``; ``lead`` is the total weight of each class if all
+    sure items keep their lead class. ``heavy`` rows stand for ``copies`` items each.
     """
 
     reference: FloatArray
@@ -55,10 +56,10 @@ class Layout(NamedTuple):
 
 
 def arrange(L: FloatArray, w: FloatArray, x: FloatArray) -> Layout:
-    """Arrange rows of weights ``w`` around the positive mix ``x``.
+    """Return the layout of rows with weights ``w`` at the reference mix ``x`` (all positive).
 
-    A weight of 3 stands for three items with the same likelihood, each with a class of its own;
-    one of 2.5 for two items and one that counts half.
+    A weight of 3 stands for three items with the same likelihood, each allocated separately; a
+    weight of 2.5 for two items of weight 1 and one of weight 0.5.
     """
     lead, odds = _leads(L, x)
     order = np.argsort(-odds, kind="stable")
@@ -68,25 +69,25 @@ def arrange(L: FloatArray, w: FloatArray, x: FloatArray) -> Layout:
 
 @compiled
 def _leads(L: FloatArray, x: FloatArray) -> tuple[Index, FloatArray]:
-    """Return for each row the class with the largest share ``x_k L_k`` and the odds against it."""
+    """Return for each row the lead class, which maximises ``x_k L_k``, and the odds against it."""
     n, K = L.shape
     lead, odds = np.empty(n, np.int64), np.empty(n)
     for i in range(n):
-        first, most = 0, -1.0
+        first, largest = 0, -1.0
         for k in range(K):
-            if x[k] * L[i, k] > most:
-                first, most = k, x[k] * L[i, k]
+            if x[k] * L[i, k] > largest:
+                first, largest = k, x[k] * L[i, k]
         rest = 0.0
         for k in range(K):
             if k != first:
                 rest += x[k] * L[i, k]
-        lead[i], odds[i] = first, rest / most
+        lead[i], odds[i] = first, rest / largest
     return lead, odds
 
 
 @compiled
 def _kind(odds: float) -> int:
-    """Return how an item of these odds is drawn; one whose odds are not a number stays."""
+    """Return how an item with these odds is allocated; NaN odds count as certain."""
     if not odds > 0.0:
         return _CERTAIN
     return _DOUBTFUL if odds > _DOUBT else _SURE
@@ -99,7 +100,7 @@ def _is_heavy(odds: float, weight: float, K: int) -> bool:
 
 @compiled
 def _sizes(w: FloatArray, lead: Index, odds: FloatArray, K: int) -> tuple[int, int, Index]:
-    """Count doubtful items and heavy rows; return also where the sure items of a class start."""
+    """Count doubtful items and heavy rows; also return where each class's sure items start."""
     n_doubtful, n_heavy, start = 0, 0, np.zeros(K + 1, np.int64)
     for i in range(len(w)):
         copies, kind = _copies(w[i], K), _kind(odds[i])
@@ -121,7 +122,7 @@ def _fill(
     K = len(x)
     n_doubtful, n_heavy, start = _sizes(w, lead, odds, K)
     n_blocks = (n_doubtful + BLOCK - 1) // BLOCK
-    # Items that fill up the last block are possible under any class, and count nothing.
+    # Padding of the last block: likelihood 1 under every class, weight 0.
     blocks, weights = np.ones((n_blocks, K, BLOCK)), np.zeros((n_blocks, BLOCK))
     rows, mass, sorted_odds = np.empty((start[K], K)), np.empty(start[K]), np.empty(start[K])
     heavy, heavy_copies = np.empty((n_heavy, K)), np.empty(n_heavy)
@@ -137,7 +138,7 @@ def _fill(
                 heavy[n_heavy, k] = L[i, k]
             n_heavy += 1
         for copy in range(copies):
-            # The last copy stands for what a weight exceeds a whole number by.
+            # The last copy carries the fractional part of the weight.
             counts_for = w[i] - whole if w[i] > whole and copy == copies - 1 else 1.0
             if _kind(odds[i]) == _DOUBTFUL:
                 b, j = n_doubtful // BLOCK, n_doubtful % BLOCK
@@ -157,7 +158,7 @@ def _fill(
 
 @compiled
 def _copies(weight: float, K: int) -> int:
-    """Return how many items a row is, besides the copies that are split by binomials."""
+    """Return how many items of a row are allocated one by one; the others go to the heavy rows."""
     if weight >= _HEAVY * K:
         return int(weight > np.floor(weight))
     return whole_number(np.ceil(weight))
@@ -186,14 +187,14 @@ def allocate(
 def _allocate_block(
     L: FloatArray, w: FloatArray, pi: FloatArray, work: FloatArray, counts: FloatArray
 ) -> None:
-    """Add the weights of a block to the classes of its items, given uniforms ``work[1]``."""
+    """Allocate a block of items by the uniforms ``work[1]``; add their weights to ``counts``."""
     K = len(pi)
     total, u, partial = work[0], work[1], work[2]
     mixture_likelihood(L, pi, total)
     left = 0.0
     for j in range(BLOCK):
         partial[j] = 0.0
-        # Just below 1, or rounding could point past the last class that is possible.
+        # A factor just below 1: rounding must not select a class beyond the last possible one.
         u[j] *= (1.0 - 1e-13) * total[j]
         left += w[j]
     for k in range(K - 1):
@@ -210,7 +211,7 @@ def _allocate_block(
 def _allocate_sure(
     layout: Layout, pi: FloatArray, s: State, shares: FloatArray, counts: FloatArray
 ) -> None:
-    """Move the sure items that leave their lead class."""
+    """Reallocate the sure items that leave their lead class."""
     reference, rows, mass, odds = layout.reference, layout.rows, layout.mass, layout.odds
     ratio = 0.0
     for k in range(len(pi)):
@@ -219,18 +220,18 @@ def _allocate_sure(
         factor = ratio * reference[k] / pi[k]
         at, end = layout.start[k], layout.start[k + 1]
         while at < end:
-            # Every later item has a smaller bound: thin a sequence of this one's rate.
+            # This bound holds for all later items too: skip geometrically, then thin.
             bound = _leaves(odds[at] * factor)
             if bound < 1.0:
                 ahead = log_uniform(s) / np.log1p(-bound)
-                # Written so that what is not a number ends the search as well.
+                # Negated, so that NaN ends the search, too.
                 if not 0.0 <= ahead < end - at:
                     break
                 at += np.int64(ahead)
             v = uniform(s) * bound
             if v < _leaves(odds[at] * factor):
                 rest = _other_shares(rows[at], pi, k, shares)
-                # The item leaves if v < rest / total; then v also tells whereto.
+                # The item leaves if v < rest / total; v then also selects the new class.
                 v *= rest + pi[k] * rows[at, k]
                 if v < rest:
                     counts[k] -= mass[at]
@@ -269,16 +270,21 @@ def _pick(shares: FloatArray, K: int, v: float) -> int:
 
 @compiled
 def _split(
-    row: FloatArray, pi: FloatArray, copies: float, s: State, chance: FloatArray, counts: FloatArray
+    row: FloatArray,
+    pi: FloatArray,
+    copies: float,
+    s: State,
+    probability: FloatArray,
+    counts: FloatArray,
 ) -> None:
-    """Distribute ``copies`` items of one row over the classes, by conditional binomials."""
+    """Draw a multinomial allocation of ``copies`` equal items, by conditional binomials."""
     left, following = whole_number(copies), 0.0
     for k in range(len(pi) - 1, -1, -1):
         following += pi[k] * row[k]
-        # 1 for the last class that is possible: it takes what is left.
-        chance[k] = pi[k] * row[k] / following if following > 0.0 else 0.0
+        # 1 for the last possible class: it takes all remaining items.
+        probability[k] = pi[k] * row[k] / following if following > 0.0 else 0.0
     for k in range(len(pi)):
-        taken = binomial(s, left, chance[k])
+        taken = binomial(s, left, probability[k])
         counts[k] += taken
         left -= taken
 
@@ -292,7 +298,7 @@ def allocate_draws(layout: Layout, draws: FloatArray, s: State) -> FloatArray:
         allocate(layout, draws[d], s, work, counts)
         total = 0.0
         for k in range(K):
-            # Weights that are no whole numbers may leave a rounding error below zero.
+            # With fractional weights, rounding errors may leave a count below zero.
             counts[k] = max(counts[k], 0.0)
             total += counts[k]
         for k in range(K):

@@ -1,4 +1,4 @@
-"""Likelihoods of items in blocks: loops over items vectorise, however few the classes."""
+"""Likelihoods in blocks of items, so that loops vectorise over items even with few classes."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import numpy as np
 from truemix._compiled import compiled, compiled_vectors
 from truemix._typing import FloatArray
 
-# Items at a time: enough for the widest vectors, few enough for the registers of the cache.
+# Items per block: enough for the widest vector instructions, few enough for the L1 cache.
 BLOCK = 64
-# The likelihood below which a mix is out of the question, whatever it is: two such factors of a
-# product are still a number.
+# Likelihoods are floored at this value: the mix is rejected anyway, and a product of two such
+# factors does not underflow.
 _IMPOSSIBLE = 1e-150
 
 
 def in_blocks(L: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return likelihoods as (blocks, K, BLOCK) and weights as (blocks, BLOCK), by weight."""
+    """Return likelihoods (blocks, K, BLOCK) and weights (blocks, BLOCK), sorted by weight."""
     order = np.argsort(w, kind="stable")
     n, K = L.shape
     n_blocks = -(-n // BLOCK)
-    # What fills up the last block is possible under any class, and counts nothing.
+    # Padding of the last block: likelihood 1 under every class, weight 0.
     rows, weights = np.ones((n_blocks * BLOCK, K)), np.zeros(n_blocks * BLOCK)
     rows[:n], weights[:n] = L[order], w[order]
     blocks = rows.reshape(n_blocks, BLOCK, K).transpose(0, 2, 1)
@@ -32,7 +32,7 @@ def mixture_likelihood(L: FloatArray, pi: FloatArray, out: FloatArray) -> None:
     K = len(pi)
     for j in range(BLOCK):
         out[j] = 0.0
-    # Four classes at a time: each loop reads and writes all of the sums.
+    # Four classes at a time, because each loop reads and writes all of the sums.
     for k in range(0, K - 3, 4):
         for j in range(BLOCK):
             first = pi[k] * L[k, j] + pi[k + 1] * L[k + 1, j]
@@ -62,7 +62,7 @@ def log_likelihood(
             for j in range(BLOCK):
                 value += powers[b, j] * np.log(max(u[j], _IMPOSSIBLE))
             continue
-        # One logarithm for the product of many items of equal weight.
+        # Items of equal weight are multiplied first: one logarithm for many.
         if powers[b, 0] != power:
             value += power * _take_log(product)
             power = powers[b, 0]
@@ -74,17 +74,17 @@ def log_likelihood(
 
 @compiled_vectors
 def _multiply(product: FloatArray, u: FloatArray) -> float:
-    """Multiply item by item; return the smallest product."""
-    least = np.inf
+    """Multiply elementwise, in place; return the smallest product."""
+    smallest = np.inf
     for j in range(BLOCK):
         product[j] *= max(u[j], _IMPOSSIBLE)
-        least = min(least, product[j])
-    return least
+        smallest = min(smallest, product[j])
+    return smallest
 
 
 @compiled
 def _take_log(product: FloatArray) -> float:
-    """Return the sum of the logarithms and set all products to 1."""
+    """Return the sum of the logarithms of the products, and reset them to 1."""
     value: float = 0.0
     together = 1.0
     for j in range(BLOCK):

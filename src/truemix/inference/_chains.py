@@ -1,9 +1,10 @@
-"""The driver of every sampler: where chains start, how long they run, and their diagnostics.
+"""The driver of every sampler: initial states, chain length, thinning and diagnostics.
 
-Half of the chains start at the mode, the others in corners of the simplex. If all have forgotten
-where they came from, they agree; R-hat tells if they do not. A kernel moves the chains: one that
-goes on where it stopped (:class:`Stepped`, Gibbs and Metropolis sampling) or one that starts anew
-(:class:`Restarted`, NUTS).
+Half of the chains start at the mode, the others are dispersed: they start near corners of the
+simplex. Chains that have converged have forgotten their initial state and agree; R-hat detects
+those that do not. A transition kernel moves the chains. It either continues a chain
+(:class:`Stepped`, Gibbs and Metropolis sampling) or has to start a new one (:class:`Restarted`,
+NUTS).
 """
 
 from __future__ import annotations
@@ -19,24 +20,24 @@ from truemix.inference._failures import falls_short
 from truemix.inference._nutpie import Chain
 from truemix.inference._random import State
 
-# Chains of kernels whose steps are cheap; every second one starts far from the mode. Where there
-# are many replicates, of which each has a chain, one of DISPERSED does.
+# Number of chains of kernels with cheap steps; one in SECOND is dispersed.
 N_CHAINS = 8
 SECOND = 2
-# Chains of NUTS, which take long to adapt; one of them starts far away.
+# Number of chains of NUTS, whose adaptation is slow. One in DISPERSED is dispersed, and so is one
+# in DISPERSED of many replicates with one chain each.
 NUTS_CHAINS = 4
 DISPERSED = 4
-# Fewer draws than this cannot tell whether chains agree: however few are asked for, so many are
-# made, and every so-many-th is returned.
+# R-hat and ESS need at least this many draws: if fewer are asked for, this many are made, and
+# evenly spaced ones are returned.
 MIN_KEPT = 400
-# So many doublings that bring less than this show that longer chains do not help.
+# Stop if the last _PATIENCE doublings of the chains raised the ESS by less than this factor.
 _PATIENCE, _PROGRESS = 5, 1.2
-# The share of a class in whose corner a chain starts.
+# The share of the class near whose corner a chain starts.
 _CORNER = 0.9
 
 
 class Settled(NamedTuple):
-    """Draws of all chains below each other, and their diagnostics."""
+    """Draws of all chains, concatenated, and their diagnostics."""
 
     values: FloatArray
     diagnostics: dict[str, Any]
@@ -54,17 +55,17 @@ def draws_per_chain(draws: int, n_chains: int = N_CHAINS) -> int:
 
 
 def far_start(seed: np.random.SeedSequence, n_classes: int, key: int = 11) -> FloatArray:
-    """Return a mix drawn from the whole simplex; no share so small that its log is lost."""
-    own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key))
-    mix = np.random.default_rng(own).standard_exponential(n_classes) + 1e-12
+    """Return a mix drawn uniformly from the simplex, its shares bounded away from zero."""
+    stream = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key))
+    mix = np.random.default_rng(stream).standard_exponential(n_classes) + 1e-12
     return np.asarray(mix / mix.sum())
 
 
 def near_corner(mix: FloatArray, number: int) -> FloatArray:
-    """Move a mix towards the corner of one class, another class for each number.
+    """Move a mix towards the corner of class ``number`` (modulo K).
 
-    Where few classes explain all items about as well as many, chains stay where one class has most
-    of them; starts in the middle would all end up in the same corner.
+    Where few classes fit all items about as well as many, the posterior has modes near corners;
+    chains that started in the middle would all end up in the same one.
 
     Examples
     --------
@@ -76,17 +77,17 @@ def near_corner(mix: FloatArray, number: int) -> FloatArray:
 
 
 def starts_far(number: int, one_of: int = DISPERSED) -> bool:
-    """Tell whether a chain starts anywhere, and not at the mode."""
+    """Return whether a chain is dispersed: it starts far from the mode."""
     return number % one_of == 1
 
 
 class Kernel(Protocol):
-    """A transition kernel with its chains."""
+    """A Markov transition kernel, with the states of its chains."""
 
     n_chains: int
 
     def advance(self, number: int, kept: int, thinning: int) -> FloatArray:
-        """Return the next draws of a chain, ``(kept, columns)``; mixes come first."""
+        """Return the next draws of a chain, ``(kept, columns)``; the first K columns are mixes."""
         ...
 
     def report(self) -> dict[str, Any]:
@@ -95,7 +96,7 @@ class Kernel(Protocol):
 
 
 class Start(NamedTuple):
-    """Where a chain is (arrays that its kernel changes), its random stream, steps to discard."""
+    """A chain: its state (arrays updated in place), random stream, and steps to discard."""
 
     place: tuple[FloatArray, ...]
     state: State
@@ -103,12 +104,12 @@ class Start(NamedTuple):
 
 
 class Stepped:
-    """Chains of a compiled loop, each of which goes on where it stopped.
+    """Chains of a compiled loop, which each call continues from their current state.
 
     Parameters
     ----------
     step : function of a start, steps to discard, draws to keep and steps per draw
-        Moves the chain, and returns its draws and how many proposals were accepted.
+        Advances the chain; returns its draws and the number of accepted proposals.
     starts : list of Start
     proposes : bool
         Whether there are proposals that may be rejected.
@@ -126,7 +127,7 @@ class Stepped:
         self._accepted, self._steps = 0, 0
 
     def advance(self, number: int, kept: int, thinning: int) -> FloatArray:
-        """Return the next draws of a chain; the first time some are discarded before."""
+        """Return the next draws of a chain; the first call discards its warm-up."""
         start = self._starts[number]
         discard = 0 if number in self._begun else start.discard
         self._begun.add(number)
@@ -136,15 +137,15 @@ class Stepped:
         return values
 
     def report(self) -> dict[str, Any]:
-        """Return what the chains have done."""
+        """Return acceptance and steps of all chains so far."""
         acceptance = self._accepted / self._steps if self._proposes else 1.0
         return {"divergences": 0, "acceptance": acceptance, "steps": self._steps}
 
 
 class Restarted:
-    """Chains of NUTS, which cannot go on where it was.
+    """Chains of NUTS, which nutpie cannot continue.
 
-    Instead of longer chains there are more of them, thinned to the same number of draws.
+    Instead of longer chains, more chains are run and thinned to the same number of draws.
 
     Parameters
     ----------
@@ -158,20 +159,20 @@ class Restarted:
         self._run, self._done = run, list[Chain]()
 
     def advance(self, number: int, kept: int, thinning: int) -> FloatArray:
-        """Return draws of as many new chains as there are to be steps per draw."""
-        own = []
+        """Run ``thinning`` new chains; return every ``thinning``-th of their draws."""
+        chains = []
         for _ in range(thinning):
-            own.append(self._run(number, not self._done))
-            self._done.append(own[-1])
-        return np.concatenate([chain.draws for chain in own])[thinning - 1 :: thinning]
+            chains.append(self._run(number, not self._done))
+            self._done.append(chains[-1])
+        return np.concatenate([chain.draws for chain in chains])[thinning - 1 :: thinning]
 
     def report(self) -> dict[str, Any]:
-        """Return what the chains say about themselves."""
+        """Return the sampler statistics of all chains so far."""
         return report_of(self._done)
 
 
 def report_of(chains: list[Chain]) -> dict[str, Any]:
-    """Return the divergences, mean acceptance and steps of chains of NUTS."""
+    """Return divergences, mean acceptance and steps over chains of NUTS."""
     return {
         "divergences": sum(chain.divergences for chain in chains),
         "acceptance": float(np.mean([chain.acceptance for chain in chains])),
@@ -188,20 +189,20 @@ def settle(
     most: int,
     certain: BoolArray | None = None,
 ) -> Settled:
-    """Run chains until their effective sample size is what is promised, or ``most`` is reached.
+    """Double the thinning until the effective sample size is large enough, or ``most`` is reached.
 
     Parameters
     ----------
     kernel : Kernel
-        What moves the chains.
+        The transition kernel with its chains.
     n_draws : int
-        How many draws were asked for.
+        Number of draws to return.
     n_classes : int
-        How many of the columns are mixes.
+        Number of leading columns that are the mix.
     thinning, most : int
-        Steps per draw, at first and at most.
+        Initial and maximum number of steps per draw.
     certain : array of shape (K,), optional
-        Which shares are certain, so that draws may be all the same.
+        Shares that the data determine exactly, so that constant draws are correct.
     """
     kept = draws_per_chain(n_draws, kernel.n_chains)
 
@@ -209,19 +210,20 @@ def settle(
         return np.stack([kernel.advance(n, kept, thinning) for n in range(kernel.n_chains)])
 
     chains = more()
-    found = [chain_statistics(chains[:, :, :n_classes], certain)]
-    while falls_short(found[-1], n_draws) and 2 * thinning <= most:
-        if len(found) > _PATIENCE:
-            before = found[-1 - _PATIENCE]["ess"]
-            if found[-1]["ess"] < _PROGRESS * before:
+    history = [chain_statistics(chains[:, :, :n_classes], certain)]
+    while falls_short(history[-1], n_draws) and 2 * thinning <= most:
+        if len(history) > _PATIENCE:
+            before = history[-1 - _PATIENCE]["ess"]
+            if history[-1]["ess"] < _PROGRESS * before:
                 break
-        # As many steps again, and every second draw of both: nothing is thrown away.
+        # Run as many steps again and keep every second draw of both halves, so that the draws
+        # made so far still count.
         chains = np.concatenate([chains, more()], axis=1)[:, 1::2]
         thinning *= 2
-        found.append(chain_statistics(chains[:, :, :n_classes], certain))
+        history.append(chain_statistics(chains[:, :, :n_classes], certain))
     values = chains.reshape(-1, chains.shape[2])
     returned = (2 * np.arange(n_draws) + 1) * len(values) // (2 * n_draws)
-    statistics = {**found[-1], "ess": min(found[-1]["ess"], float(n_draws))}
+    statistics = {**history[-1], "ess": min(history[-1]["ess"], float(n_draws))}
     return Settled(
         np.ascontiguousarray(values[returned]),
         {**statistics, **kernel.report(), "thinning": thinning},

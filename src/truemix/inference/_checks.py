@@ -1,4 +1,4 @@
-"""What the solver and the samplers take: checks of the matrix and of what goes with it."""
+"""Input validation for the solver and the samplers: log-likelihoods, weights, starting mixes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from truemix._typing import FloatArray
 from truemix.exceptions import InputError
 from truemix.validation import check_integer, check_number
 
-# A row of smaller relative weight asks for shares that double precision cannot hold.
+# Rows of smaller relative weight would need shares below the range of double precision.
 MIN_WEIGHT = 1e-280
 
 
@@ -25,7 +25,7 @@ def as_floats(values: npt.ArrayLike, name: str) -> FloatArray:
 
 
 def check_matrix(log_likelihood: npt.ArrayLike) -> FloatArray:
-    """Return a matrix with at least one row and one column, of numbers."""
+    """Return a float matrix with at least one row and one column."""
     values = as_floats(log_likelihood, "log_likelihood")
     if values.ndim != 2:
         raise InputError(
@@ -42,7 +42,7 @@ def check_matrix(log_likelihood: npt.ArrayLike) -> FloatArray:
 
 
 def check_rows(values: FloatArray, w: FloatArray) -> FloatArray:
-    """Return each row's maximum, which also reveals NaN, +inf and impossible rows."""
+    """Return each row's maximum; raise for NaN, +inf, and rows impossible under every class."""
     with np.errstate(invalid="ignore"):
         peaks: FloatArray = values.max(axis=1)
     wrong = np.isnan(peaks) | (peaks == np.inf)
@@ -63,7 +63,7 @@ def check_rows(values: FloatArray, w: FloatArray) -> FloatArray:
 
 
 def relative_weights(weights: npt.ArrayLike | None, n: int) -> FloatArray:
-    """Return weights that sum to 1, those too small to count set to zero."""
+    """Return weights that sum to 1; those below ``MIN_WEIGHT`` are set to zero."""
     if weights is None:
         return np.full(n, 1.0 / n)
     w = _shares(weights, "weights", n, "rows", "weight per item")
@@ -79,7 +79,7 @@ def check_start(start: npt.ArrayLike | None, K: int) -> FloatArray:
 
 
 def _shares(values: npt.ArrayLike, name: str, length: int, axis: str, one: str) -> FloatArray:
-    """Return non-negative numbers, one for each row or column of the matrix, scaled to sum 1."""
+    """Return non-negative numbers, one per row or column of the matrix, normalised to sum 1."""
     array = as_floats(values, name)
     if array.shape != (length,):
         raise InputError(
@@ -87,7 +87,7 @@ def _shares(values: npt.ArrayLike, name: str, length: int, axis: str, one: str) 
             f"{axis} of log_likelihood, shape ({length},): pass one {one}."
         )
     _check_nonnegative(array, name)
-    # The maximum first: the sum of finite numbers need not be finite.
+    # Divide by the maximum first: the sum of finite numbers may overflow.
     array = np.ascontiguousarray(array / array.max())
     array /= array.sum()
     return array
@@ -106,13 +106,13 @@ def _check_nonnegative(values: FloatArray, name: str) -> None:
 
 
 def check_controls(tol: float, max_iter: int) -> None:
-    """Refuse a tolerance or a number of steps that makes no sense."""
+    """Raise for an invalid tolerance or number of iterations."""
     check_number(tol, "tol")
     check_integer(max_iter, "max_iter")
 
 
 def check_finite(what: str, *arrays: FloatArray) -> None:
-    """Refuse what compiled code could not compute: it returns NaN where numbers were beyond it."""
+    """Raise if compiled code returned NaN or infinity, as it does on overflow."""
     if not all(np.isfinite(array).all() for array in arrays):
         raise InputError(
             f"The {what} cannot be computed in double precision: its likelihoods, weights, prior "
@@ -122,9 +122,9 @@ def check_finite(what: str, *arrays: FloatArray) -> None:
 
 def scale_rows(values: FloatArray, peaks: FloatArray) -> FloatArray:
     """Return likelihoods with maximum 1 in each row."""
-    # At the optimum a row's mixture is at least its weight times its largest likelihood (else the
-    # gradient of that class exceeds 1). So what underflows here, a factor of e^-745 below the
-    # largest, is beyond the last digit of every quantity at the optimum: the scaling is exact.
+    # At the optimum a row's mixture likelihood is at least its weight times its largest likelihood
+    # (else the gradient of that class would exceed 1). Entries that underflow here, a factor of
+    # e^-745 below the largest, change no digit of any quantity at the optimum: scaling is exact.
     with np.errstate(over="ignore", under="ignore"):
         L = np.subtract(values, peaks[:, None], order="C")
         np.exp(L, out=L)

@@ -1,9 +1,8 @@
-"""How much a sample is worth: bulk effective sample size and R-hat of several chains.
+"""Convergence diagnostics: bulk effective sample size (ESS) and R-hat of several chains.
 
-As defined by Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021): the draws are replaced by
-normal scores of their ranks, autocorrelations are summed up to Geyer's initial monotone
-sequence. Sums over lags are taken directly, not by Fourier transform: a
-chain worth keeping needs a handful of them.
+As defined by Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021): draws are rank-normalised, and
+autocorrelations are summed by Geyer's initial monotone sequence. Autocovariances are computed lag
+by lag, not by Fourier transform: a chain that mixes well needs only a handful of lags.
 """
 
 from __future__ import annotations
@@ -19,31 +18,31 @@ from truemix._compiled import compiled, compiled_vectors
 from truemix._typing import BoolArray, FloatArray
 from truemix.inference._failures import rhat_limit
 
-# Fewer draws than this say nothing about autocorrelation.
+# Autocorrelations are not estimated from fewer draws than this.
 MIN_CHAIN = 16
 
 
 def chain_statistics(chains: FloatArray, certain: BoolArray | None = None) -> dict[str, Any]:
-    """Return the smallest effective sample size of a class and the R-hat furthest beyond chance.
+    """Return the smallest ESS over the classes, and the R-hat that exceeds its limit by most.
 
-    A share that is the same in all draws of all chains has been found as often as there are chains,
-    however many draws there are, unless it is ``certain`` (K,): ``constant`` counts such shares.
+    A share that is constant over all draws of all chains has as many effective draws as there are
+    chains, unless it is ``certain``; ``constant`` counts such shares.
 
     Parameters
     ----------
     chains : array of shape (m, h, K)
         The draws of each chain.
     certain : array of shape (K,), optional
-        Which shares must be the same in all draws.
+        Shares that the data determine exactly, so that constant draws are correct.
     """
     m, h, K = chains.shape
-    ess, rhat, within = effective_sizes(chains)
+    ess, rhat, within_ess = effective_sizes(chains)
     constant = (chains == chains[0, 0]).all(axis=(0, 1))
     ess[constant] = m
     if certain is not None:
         ess[constant & certain] = m * h
         constant &= ~certain
-    limit = np.array([rhat_limit(each, m, K) for each in within])
+    limit = np.array([rhat_limit(class_ess, m, K) for class_ess in within_ess])
     worst = int(np.argmax(rhat - limit))
     return {
         "ess": float(ess.min()),
@@ -54,10 +53,11 @@ def chain_statistics(chains: FloatArray, certain: BoolArray | None = None) -> di
 
 
 def effective_sizes(chains: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return for each column the bulk effective sample size, R-hat, and the former within chains.
+    """Return for each column the bulk ESS, R-hat, and the ESS within chains.
 
-    Within chains means if all had the same mean. ``chains`` is (m, h, K), or (n, K) for one chain
-    that is split in halves. A constant column counts as independent draws with R-hat 1.
+    The ESS within chains ignores differences between the chains' means. ``chains`` is (m, h, K),
+    or (n, K) for one chain, which is split into halves. A constant column counts as independent
+    draws with R-hat 1.
 
     Examples
     --------
@@ -68,19 +68,19 @@ def effective_sizes(chains: FloatArray) -> tuple[FloatArray, FloatArray, FloatAr
     """
     if chains.ndim == 2:
         half = len(chains) // 2
-        # The middle one of an odd number of draws takes part in neither half.
+        # The middle one of an odd number of draws is in neither half.
         chains = np.stack([chains[:half], chains[-half:]])
     m, h, K = chains.shape
     columns = np.ascontiguousarray(chains.reshape(m * h, K).T)
-    found: tuple[FloatArray, FloatArray, FloatArray] = _measure(
+    diagnostics: tuple[FloatArray, FloatArray, FloatArray] = _measure(
         columns, np.argsort(columns, axis=1), _scores(m * h), m
     )
-    return found
+    return diagnostics
 
 
 @lru_cache(maxsize=16)
 def _scores(n: int) -> FloatArray:
-    """Return normal scores of the ranks 1, 1.5, 2, ..., n (Blom's)."""
+    """Return Blom's normal scores of the ranks 1, 1.5, 2, ..., n."""
     scores: FloatArray = ndtri((np.arange(2, 2 * n + 1) / 2.0 - 0.375) / (n + 0.25))
     scores.flags.writeable = False
     return scores
@@ -91,35 +91,35 @@ def _measure(
     columns: FloatArray, orders: npt.NDArray[np.int64], scores: FloatArray, m: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     K, n = columns.shape
-    ess, rhat, inside = np.empty(K), np.empty(K), np.empty(K)
+    ess, rhat, within_ess = np.empty(K), np.empty(K), np.empty(K)
     z, folded, distance = np.empty(n), np.empty(n), np.empty(n)
-    far_order = np.empty(n, np.int64)
+    distance_order = np.empty(n, np.int64)
     for k in range(K):
         x, order = columns[k], orders[k]
         _rank_scores(x, order, scores, z)
-        ess[k], inside[k] = _bulk_ess(z, m, False), _bulk_ess(z, m, True)
+        ess[k], within_ess[k] = _bulk_ess(z, m, False), _bulk_ess(z, m, True)
         middle = 0.5 * (x[order[n // 2 - 1]] + x[order[n // 2]])
-        # Sorted by distance from the median: merge what is below, read backwards, and above.
+        # Sort by distance from the median: merge the lower half, read backwards, with the upper.
         low, high = n // 2 - 1, n // 2
         for rank in range(n):
             if high == n or (low >= 0 and middle - x[order[low]] <= x[order[high]] - middle):
-                far_order[rank] = order[low]
+                distance_order[rank] = order[low]
                 low -= 1
             else:
-                far_order[rank] = order[high]
+                distance_order[rank] = order[high]
                 high += 1
         for t in range(n):
             distance[t] = abs(x[t] - middle)
-        _rank_scores(distance, far_order, scores, folded)
+        _rank_scores(distance, distance_order, scores, folded)
         rhat[k] = max(_rhat(z, m), _rhat(folded, m))
-    return ess, rhat, inside
+    return ess, rhat, within_ess
 
 
 @compiled
 def _rank_scores(
     x: FloatArray, order: npt.NDArray[np.int64], scores: FloatArray, z: FloatArray
 ) -> None:
-    """Write the normal score of each rank into ``z``; equal values share their mean rank."""
+    """Write the normal score of each value's rank into ``z``; ties get their mean rank."""
     n, first = len(x), 0
     while first < n:
         last = first
@@ -132,7 +132,7 @@ def _rank_scores(
 
 @compiled
 def _spread(z: FloatArray, m: int) -> tuple[FloatArray, float, float]:
-    """Return the mean of each chain, the variance within and the variance in all (per draw)."""
+    """Return the mean of each chain, the variance within chains, and the total variance."""
     h = len(z) // m
     means, middle, within, between = np.zeros(m), 0.0, 0.0, 0.0
     for c in range(m):
@@ -157,7 +157,7 @@ def _rhat(z: FloatArray, m: int) -> float:
 
 @compiled_vectors
 def _lagged(z: FloatArray, means: FloatArray, lag: int) -> float:
-    """Return the autocovariance at ``lag``, mean of all chains."""
+    """Return the autocovariance at ``lag``, averaged over the chains."""
     m = len(means)
     h = len(z) // m
     total = 0.0
@@ -169,7 +169,7 @@ def _lagged(z: FloatArray, means: FloatArray, lag: int) -> float:
 
 @compiled
 def _bulk_ess(z: FloatArray, m: int, inside: bool) -> float:
-    """Return the effective sample size; ``inside`` leaves out what chains differ by."""
+    """Return the ESS; ``inside`` leaves out the variance between chains."""
     n = len(z)
     h = n // m
     means, within, total = _spread(z, m)
@@ -178,8 +178,8 @@ def _bulk_ess(z: FloatArray, m: int, inside: bool) -> float:
     if total <= 0.0:
         return float(n)
     even, odd = 1.0, 1.0 - (within - _lagged(z, means, 1)) / total
-    # Sums of neighbouring lags are positive and falling for a reversible chain: the sum ends
-    # where they turn negative, and rises are noise.
+    # Geyer's initial monotone sequence: for a reversible chain, sums of neighbouring lags are
+    # positive and decreasing. Stop where they turn negative; increases are noise.
     time, previous, lag = -1.0, even + odd, 1
     while even + odd > 0.0 and lag < h - 3:
         previous = min(previous, even + odd)

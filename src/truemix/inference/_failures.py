@@ -1,4 +1,4 @@
-"""What is wrong with a sample, in sentences: the one place that judges diagnostics."""
+"""Thresholds of the diagnostics, and a sentence for each one that a sample fails."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from scipy.special import fdtri
 
 from truemix.inference.replicates import MIN_REPLICATES
 
-# The effective sample size per draw that a chain promises.
+# The effective sample size per draw that samplers aim for.
 PROMISED = 0.4
 # An interval of level 95 % needs at least one effective draw beyond each end, 1 / 0.025.
 MIN_DRAWS = 40
-# The share of trajectories that may diverge: each is a step not taken, harmless if rare.
+# Tolerated share of divergent trajectories: each is a rejected step, harmless if rare.
 DIVERGENT = 1e-3
-# How often an R-hat may be called bad although nothing is wrong.
+# Probability that R-hat exceeds its limit although the chains have converged.
 FALSE_ALARM = 1e-4
-# Below this an R-hat is harmless, however surely it differs from 1.
+# An R-hat below this is harmless, even if it differs significantly from 1.
 HARMLESS = 1.01
-# Larger ones say no more than this.
+# Larger values of R-hat are shown as "beyond" this one.
 MAX_RHAT = 100
 
 
 def rhat_limit(ess: float, n_chains: int, n_classes: int) -> float:
-    """Return the largest R-hat between chains that chance explains.
+    """Return the critical value of R-hat: the largest that is due to chance.
 
-    Of m chains with ess / m independent draws each, R-hat^2 - 1 is F-distributed times m / ess even
-    if nothing is wrong; the largest of K classes and two R-hats each must exceed that.
+    For m converged chains with ess / m independent draws each, (R-hat^2 - 1) ess / m follows an
+    F distribution. The false-alarm rate is corrected for K classes with two R-hats each.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def rhat_limit(ess: float, n_chains: int, n_classes: int) -> float:
 
 
 def falls_short(chain: Mapping[str, float | None], n_draws: int) -> bool:
-    """Return whether draws are worth less than is promised, or than an interval needs.
+    """Return whether the ESS is below what samplers aim for, or below what an interval needs.
 
     Examples
     --------
@@ -58,10 +58,10 @@ def failures(diagnostics: Mapping[str, Any], n_draws: int) -> list[str]:
     Parameters
     ----------
     diagnostics : dict
-        With ``ess``, ``rhat`` and ``rhat_limit`` (None for too few draws), ``divergences``,
+        Holds ``ess``, ``rhat`` and ``rhat_limit`` (None for too few draws), ``divergences``,
         ``thinning`` and, where draws come from replicates of the matrix, ``replicates``.
     n_draws : int
-        How many draws there are.
+        Number of draws.
     """
     ess, rhat = diagnostics["ess"], diagnostics["rhat"]
     replicated = diagnostics.get("replicates", 1) > 1

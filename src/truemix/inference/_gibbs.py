@@ -1,8 +1,8 @@
 """Gibbs sampling by data augmentation: classes given the mix, the mix given the classes.
 
 It mixes as fast as EM converges, since both move by the same expected allocation. Where that is
-slow, each sweep begins with independent proposals for the mix: a sweep that accepts one has
-forgotten where it came from. Both moves leave the posterior as it is, so together they do.
+slow, each sweep begins with independence Metropolis proposals for the mix; an accepted one makes
+the sweep independent of the past. Both moves leave the posterior invariant, so the sweep does, too.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ def sweep(
     proposal: Proposal,
     tries: int,
 ) -> tuple[FloatArray, FloatArray, int]:
-    """Run ``skipped + kept * thinning`` sweeps and keep every ``thinning``-th of the last.
+    """Run ``skipped + kept * thinning`` sweeps; discard the first, then keep every ``thinning``-th.
 
     Parameters
     ----------
     layout : Layout
-        The items, arranged for allocation; whole weights only.
+        The items, in the layout for allocation; weights must be whole numbers.
     prior : array of shape (K,)
         Dirichlet parameters.
     pi : array of shape (K,)
-        Where to start; holds the last mix afterwards, so that a second call continues.
+        The initial mix; updated in place, so that a second call continues the chain.
     s : array of 4
-        State of the random stream, advanced.
+        State of the random stream, advanced in place.
     skipped, kept, thinning : int
-        Which sweeps to keep.
+        Sweeps to discard, draws to keep, and sweeps per draw.
     proposal : Proposal
-        Where independent proposals come from.
+        The distribution of independence proposals.
     tries : int
-        How many of them to make in each sweep.
+        Number of proposals per sweep.
 
     Returns
     -------
     draws, batch : arrays of shape (kept, K)
-        The mixes, and the share of each class among the allocations they were drawn from.
+        The mixes, and the class shares of the allocations they were drawn from.
     accepted : int
-        How many proposals were accepted, in all sweeps.
+        Number of accepted proposals, over all sweeps.
     """
     K = len(pi)
     draws, batch = np.empty((kept, K)), np.empty((kept, K))

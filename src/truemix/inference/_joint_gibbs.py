@@ -1,11 +1,12 @@
-"""Compiled sweeps over a mix and a confusion matrix that are both unknown.
+"""Compiled Gibbs sweeps over the joint posterior of a mix and a confusion matrix.
 
 Data augmentation: split the count of each predicted class over the true classes given (pi, M), then
-draw pi and each row of M given the split, both conjugate. A temperature makes the counts fractions,
-which cannot be split; then whole numbers of nearly the same size are, and the step is a proposal
-that is accepted by what the fractions add (the augmented step is reversible, so no more is needed).
+draw pi and each row of M given the split; both are conjugate. A temperature makes the counts
+fractional, and fractions cannot be split. The sweep then splits rounded counts and becomes a
+Metropolis-Hastings proposal, accepted by the ratio of the factors that rounding leaves out (the
+augmented step is reversible, so no other factor is needed).
 
-Alone this creeps where the classifier is weak, so moves of pairs of classes follow each step.
+This alone mixes slowly where the classifier is weak, so moves of pairs of classes follow each step.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from truemix._typing import FloatArray, IntArray
 from truemix.inference._pair_moves import move_pairs, pair_scratch
 from truemix.inference._random import State, binomial, dirichlet, uniform, whole_number
 
-# Up to so many items per class, it is faster to draw the class of each than to draw counts.
+# Up to this many items per class, drawing the class of each is faster than drawing counts.
 _FEW_ITEMS = 12
 
 
@@ -34,7 +35,7 @@ def joint_sweeps(
     kept: int,
     thinning: int,
 ) -> tuple[FloatArray, FloatArray, int]:
-    """Return ``kept`` draws of the mix and of the realised mix, and the accepted steps.
+    """Return ``kept`` draws of the mix and of the realised mix, and the number of accepted steps.
 
     ``row_shapes`` (K, C) are the Dirichlet parameters of the rows of M from the labelled items
     alone, ``powers`` (C,) the exponents of the predicted classes' probabilities, and ``counts``
@@ -77,7 +78,7 @@ def joint_sweeps(
 
 @compiled
 def _mix(state: State, shape: FloatArray, out: FloatArray) -> None:
-    """Draw a Dirichlet number for any shapes; ``dirichlet`` wants one of at least 1."""
+    """Draw from a Dirichlet of any shapes; ``dirichlet`` needs one of at least 1."""
     largest = 0
     for y in range(len(shape)):
         if shape[y] > shape[largest]:
@@ -85,8 +86,7 @@ def _mix(state: State, shape: FloatArray, out: FloatArray) -> None:
     if shape[largest] >= 1.0:
         dirichlet(state, shape, out)
         return
-    # Dir(a) is Dir(a + e_j) thinned: draw j with probability a_j / sum(a), and give it one more
-    # in the shape; the mixture over j of Dir(a + e_j) is Dir(a).
+    # Dir(a) is the mixture over j of Dir(a + e_j) with weights a_j / sum(a).
     total = shape.sum()
     u, j = uniform(state) * total, 0
     while j < len(shape) - 1 and u >= shape[j]:
@@ -101,25 +101,25 @@ def _mix(state: State, shape: FloatArray, out: FloatArray) -> None:
 def split_counts(
     pi: FloatArray, M: FloatArray, counts: IntArray, state: State, out: IntArray
 ) -> None:
-    """Write into ``out`` (K, C) how many items of each predicted class are of each true class."""
+    """Draw how many items of each predicted class are of each true class, into ``out`` (K, C)."""
     K, C = M.shape
-    up_to = np.empty(K)
+    cumulative = np.empty(K)
     for c in range(C):
         total = 0.0
         for y in range(K):
             total += pi[y] * M[y, c]
-            up_to[y] = total
+            cumulative[y] = total
             out[y, c] = 0
         if counts[c] <= _FEW_ITEMS * K:
             for _ in range(counts[c]):
-                out[_first_above(up_to, uniform(state) * total), c] += 1
+                out[_first_above(cumulative, uniform(state) * total), c] += 1
         else:
-            _split_many(up_to, counts[c], state, out[:, c])
+            _split_many(cumulative, counts[c], state, out[:, c])
 
 
 @compiled
 def _first_above(rising: FloatArray, value: float) -> int:
-    """Return the place of the first number above a value, by halving; the last one if none is."""
+    """Return the index of the first number above a value, by bisection; the last if none is."""
     low, high = 0, len(rising) - 1
     while low < high:
         middle = (low + high) // 2
@@ -131,23 +131,23 @@ def _first_above(rising: FloatArray, value: float) -> int:
 
 
 @compiled
-def _split_many(up_to: FloatArray, count: int, state: State, out: IntArray) -> None:
-    """Write how many of ``count`` items are of each class, given the sums of their weights."""
-    left, below, total = count, 0.0, up_to[-1]
-    for y in range(len(up_to)):
+def _split_many(cumulative: FloatArray, count: int, state: State, out: IntArray) -> None:
+    """Draw a multinomial split of ``count`` items, given the cumulative weights of the classes."""
+    left, below, total = count, 0.0, cumulative[-1]
+    for y in range(len(cumulative)):
         if left == 0:
             return
-        # The last class that is possible takes what is left.
-        sure = y == len(up_to) - 1 or up_to[y] >= total
-        share = (up_to[y] - below) / (total - below)
-        out[y] = left if sure else binomial(state, left, share)
+        # The last possible class takes all remaining items.
+        last = y == len(cumulative) - 1 or cumulative[y] >= total
+        share = (cumulative[y] - below) / (total - below)
+        out[y] = left if last else binomial(state, left, share)
         left -= out[y]
-        below = up_to[y]
+        below = cumulative[y]
 
 
 @compiled
 def _log_rest(pi: FloatArray, M: FloatArray, powers: FloatArray, whole: IntArray) -> float:
-    """Return the log of what the whole numbers leave out of the density."""
+    """Return the log of the factors of the density that rounding the counts leaves out."""
     value = 0.0
     for c in range(M.shape[1]):
         rest = powers[c] - whole[c]

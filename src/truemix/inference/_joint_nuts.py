@@ -1,7 +1,7 @@
-"""The No-U-Turn sampler on a mix and a confusion matrix that are both unknown.
+"""The No-U-Turn sampler on the joint posterior of a mix and a confusion matrix.
 
-Coordinates: log-ratios to the last class, of the mix and of each row of the matrix, around the
-mean of what labelled items and prior say, in units of their standard deviations there.
+Coordinates: log-ratios to the last class, of the mix and of each row of the matrix, centred and
+scaled by their approximate mean and standard deviation given labelled items and prior alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def run_joint_nuts(
 ) -> Chain:
     """Draw mixes and matrices: ``(draws, K + K * C)``, the mix first, then the matrix by rows."""
     K, C = row_shapes.shape
-    # The mix as if half of the batch were known: a rough scale is all that is needed.
+    # For the mix, as if half of the batch were labelled: a rough scale suffices.
     shapes = [prior + 0.5 * powers.sum() / K, *row_shapes]
     centre = np.concatenate([np.log(shape / shape[-1]) for shape in shapes])
     scale = np.concatenate([np.sqrt(1.0 / shape + 1.0 / shape[-1]) for shape in shapes])
@@ -50,7 +50,7 @@ def run_joint_nuts(
 
 @compiled
 def realised(expanded: FloatArray, K: int, counts: IntArray, state: State) -> FloatArray:
-    """Return for each draw one allocation of the predicted items to true classes, as shares."""
+    """Return one allocation of the predicted items to true classes per draw, as class shares."""
     C = len(counts)
     batch = np.zeros((len(expanded), K))
     split = np.zeros((K, C), np.int64)
@@ -68,13 +68,13 @@ def realised(expanded: FloatArray, K: int, counts: IntArray, state: State) -> Fl
 def _softmax(z: FloatArray, centre: FloatArray, scale: FloatArray, out: FloatArray) -> None:
     """Write the composition with coordinates ``z`` (one fewer than its parts)."""
     n = len(out)
-    most = centre[n - 1]
+    largest = centre[n - 1]
     for k in range(n):
         out[k] = centre[k] + (scale[k] * z[k] if k < n - 1 else 0.0)
-        most = max(most, out[k])
+        largest = max(largest, out[k])
     total = 0.0
     for k in range(n):
-        out[k] = np.exp(out[k] - most)
+        out[k] = np.exp(out[k] - largest)
         total += out[k]
     for k in range(n):
         out[k] = max(out[k] / total, 1e-300)
@@ -118,16 +118,16 @@ def joint_density(
         ratio[c] = powers[c] / probability
     total = prior.sum() + powers.sum()
     for y in range(K):
-        explained, shape = 0.0, 0.0
+        expected, shape = 0.0, 0.0
         for c in range(C):
-            explained += ratio[c] * M[y, c]
+            expected += ratio[c] * M[y, c]
             shape += row_shapes[y * C + c]
             value += row_shapes[y * C + c] * np.log(M[y, c])
         value += prior[y] * np.log(pi[y])
         if y < K - 1:
-            gradient[y] = scale[y] * (prior[y] + pi[y] * (explained - total))
+            gradient[y] = scale[y] * (prior[y] + pi[y] * (expected - total))
         for c in range(C - 1):
-            slope = row_shapes[y * C + c] + M[y, c] * (pi[y] * ratio[c] - shape - pi[y] * explained)
+            slope = row_shapes[y * C + c] + M[y, c] * (pi[y] * ratio[c] - shape - pi[y] * expected)
             gradient[(K - 1) + y * (C - 1) + c] = scale[K + y * C + c] * slope
     return value
 

@@ -1,7 +1,7 @@
-"""The seam to nutpie: run NUTS on a log density given as compiled C callbacks.
+"""The interface to nutpie: run NUTS on a log density given as compiled C callbacks.
 
-The callbacks read sizes and arrays from the address that nutpie hands through: one compiled
-function for every size, and no interpreter in the loop.
+The callbacks read sizes and arrays from the user-data pointer that nutpie passes on: one compiled
+function serves every size, and no Python runs in the loop.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from numba.extending import intrinsic
 
 from truemix._typing import FloatArray, IntArray
 
-# In whitened coordinates; the leapfrog is stable up to 2.
+# Initial step size in whitened coordinates, where the leapfrog is stable up to 2.
 _FIRST_STEP = 0.5
-# Without any, nutpie has no step size (and ends the process).
+# Without warm-up nutpie has no step size and aborts the process.
 MIN_WARMUP = 50
 DOUBLES = types.CPointer(types.double)
 _INTEGERS = types.CPointer(types.int64)
@@ -28,7 +28,7 @@ _IMPORTING = threading.Lock()
 
 
 class Chain(NamedTuple):
-    """Draws of one run of NUTS, with what it says about itself."""
+    """Draws of one run of NUTS, with its sampler statistics."""
 
     draws: FloatArray
     divergences: int
@@ -50,11 +50,11 @@ def run_compiled(
     accept: float,
     spread: float,
 ) -> Chain:
-    """Draw from a density with ``dimension`` coordinates; each draw is expanded by ``expand``.
+    """Draw from a density with ``dimension`` coordinates; ``expand`` maps each draw to its output.
 
     The callbacks find ``sizes`` and then the addresses of ``arrays`` in their user data.
-    ``accept`` is the mean acceptance to aim at: the closer to 1, the shorter the steps. ``spread``
-    is the standard deviation of the start around the centre of the coordinates.
+    ``accept`` is the target acceptance: the closer to 1, the shorter the steps. ``spread`` is the
+    standard deviation of the initial point around the origin of the coordinates.
     """
     nutpie, compile_pymc = _import_nutpie()
     import pyarrow
@@ -67,7 +67,7 @@ def run_compiled(
         dims={},
         compiled_logp_func=log_density,
         compiled_expand_func=expand,
-        # Never at the centre: nutpie refuses to start where the gradient is exactly zero.
+        # Never at the origin: nutpie refuses to start where the gradient is exactly zero.
         initial_point_func=lambda s: np.random.default_rng(s).normal(0.0, spread, size=dimension),
         # Keeps the arrays alive while nutpie's thread reads them.
         shared_data={str(number): array for number, array in enumerate(arrays)},
@@ -95,7 +95,7 @@ def run_compiled(
     (values,), (statistics,) = trace.get_arrow_trace()
     expanded = pyarrow.array(values.column("x")).flatten().to_numpy().reshape(-1, n_expanded)
     if len(expanded) < draws + tune:
-        # nutpie takes an interrupt as a wish for the draws so far.
+        # On an interrupt nutpie returns the draws made so far.
         raise KeyboardInterrupt
 
     def statistic(name: str) -> npt.NDArray[Any]:
@@ -111,8 +111,8 @@ def run_compiled(
 
 
 def _import_nutpie() -> tuple[Any, Any]:
-    """Return nutpie and its module of models; ArviZ, which it imports, announces its future."""
-    # Warning filters belong to the process: only one thread may change them, and only once.
+    """Return nutpie and its module of models, without the warnings of ArviZ, which it imports."""
+    # Warning filters are global to the process: only one thread may change them, and only once.
     if "nutpie.compile_pymc" not in sys.modules:
         with _IMPORTING, warnings.catch_warnings():
             warnings.simplefilter("ignore")

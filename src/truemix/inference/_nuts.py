@@ -1,8 +1,8 @@
 """The No-U-Turn sampler (through nutpie) on the posterior of a mix.
 
-Coordinates: with the last class as base, ``log pi`` is moved away from the mode by ``R^-T z``,
-where ``R R'`` is the precision there. ILR coordinates are a linear image of these, so the density
-is the same; but here the posterior is close to a standard normal before any adaptation.
+Coordinates z: log-ratios to the last class, minus those of the mode, are ``R^-T z``, where ``R R'``
+is the precision at the mode. ILR coordinates are a linear map of these, so the density is the same;
+but in z the posterior is close to a standard normal before any adaptation.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from truemix.inference._symmetric import invert_cholesky
 def run_nuts(
     posterior: Posterior, draws: int, warmup: int, seed: int, accept: float, spread: float
 ) -> Chain:
-    """Draw ``draws`` mixes from the posterior, after at least ``MIN_WARMUP`` to adapt.
+    """Draw ``draws`` mixes from the posterior, after a warm-up of at least ``MIN_WARMUP``.
 
-    ``accept`` is the mean acceptance to aim at: the closer to 1, the shorter the steps.
-    ``spread`` is how far from the mode to start, in standard deviations.
+    ``accept`` is the target acceptance: the closer to 1, the shorter the steps. ``spread`` is the
+    distance of the initial point from the mode, in standard deviations.
     """
     K = len(posterior.mode)
     blocks, weights = in_blocks(posterior.L, posterior.w / posterior.temperature)
@@ -54,7 +54,7 @@ def run_nuts(
 
 
 def away_from_mode(posterior: Posterior, spread: float, seed: np.random.SeedSequence) -> FloatArray:
-    """Return a random mix so many standard deviations from the mode in each coordinate."""
+    """Return a random mix about ``spread`` standard deviations from the mode in each coordinate."""
     K = len(posterior.mode)
     root = invert_cholesky(posterior.precision()[: K - 1, : K - 1])
     z, pi = np.random.default_rng(seed).normal(0.0, spread, size=K - 1), np.empty(K)
@@ -64,20 +64,20 @@ def away_from_mode(posterior: Posterior, spread: float, seed: np.random.SeedSequ
 
 @compiled_vectors
 def _mix(z: FloatArray, centre: FloatArray, R_inverse: FloatArray, pi: FloatArray) -> float:
-    """Write the mix at ``z`` into ``pi``; return the logarithm of what it was divided by."""
+    """Write the mix at ``z`` into ``pi``; return the log of its normalising constant."""
     K = len(pi)
     for k in range(K):
         pi[k] = centre[k]
     for a in range(K - 1):
         for b in range(a + 1):
             pi[b] += R_inverse[a, b] * z[a]
-    most = -np.inf
+    largest = -np.inf
     for k in range(K):
-        most = max(most, pi[k])
+        largest = max(largest, pi[k])
     total = 0.0
     for k in range(K):
-        total += np.exp(pi[k] - most)
-    divisor: float = most + np.log(total)
+        total += np.exp(pi[k] - largest)
+    divisor: float = largest + np.log(total)
     for k in range(K):
         pi[k] = np.exp(pi[k] - divisor)
     return divisor
@@ -87,7 +87,7 @@ def _mix(z: FloatArray, centre: FloatArray, R_inverse: FloatArray, pi: FloatArra
 def _divide(L: FloatArray, w: FloatArray, pi: FloatArray, u: FloatArray, ratio: FloatArray) -> None:
     mixture_likelihood(L, pi, u)
     for j in range(BLOCK):
-        # Where an item becomes impossible the density is as good as zero, but stays a number.
+        # Keep the log density finite where an item becomes impossible.
         u[j] = max(u[j], 1e-290)
         ratio[j] = w[j] / u[j]
 
@@ -125,7 +125,7 @@ def density(
         _divide(L[b], w[b], pi, u, ratio)
         for j in range(BLOCK):
             weight += w[b, j]
-            # One logarithm for the product of many items of equal weight.
+            # Items of equal weight are multiplied first: one logarithm for many.
             if w[b, j] != power or product < 1e-200:
                 value += power * np.log(product)
                 product, power = 1.0, w[b, j]
@@ -140,7 +140,7 @@ def density(
     for k in range(K):
         slope[k] = prior[k] + pi[k] * (slope[k] - weight)
     for k in range(K):
-        # log pi without the exponential, which underflows before the prior's tail ends.
+        # log pi computed directly: pi itself underflows within the tail of the prior.
         value += prior[k] * (centre[k] - divisor)
     for a in range(K - 1):
         total, shift = 0.0, 0.0

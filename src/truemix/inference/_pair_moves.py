@@ -1,16 +1,18 @@
-"""Compiled moves of mass between two classes of a mix, with the items' classes summed out.
+"""Compiled moves of mass between two classes of a mix, with the items' classes marginalised out.
 
-Sweeps that allocate items to classes change a mix by little where classes are hard to tell apart.
-These moves do not: each draws the ratio of two shares anew, along a line on which their sum stays.
+Gibbs sweeps that allocate items to classes change a mix only a little where classes overlap. Each
+move here redraws the ratio of two shares, with their sum held fixed.
 
-- An *exchange* keeps the confusion matrix. It follows what the predicted items say about the mix.
-- A *transfer* takes items of one class over into another along with their row of the matrix, so
-  that the probabilities of the predictions stay as they are. It follows what labelled items and
-  prior say where the predicted ones have no say.
+- An *exchange* keeps the confusion matrix. It explores the direction in which the predicted items
+  inform the mix.
+- A *transfer* moves mass from one class to another together with its row of the matrix, so that the
+  probabilities of the predictions do not change. It explores the direction that only labelled items
+  and prior inform.
 
-Both are slice sampling (Neal, 2003) in the logarithm of the ratio: an interval of fixed width is
-placed at random around the present value and shrunk until a point of the slice is found. There are
-no edges there, and shares of any size are told apart. Exact for any prior and temperature.
+Both are slice sampling (Neal, 2003) in the log of the ratio: an interval of fixed width is placed
+at random around the current value and shrunk until it yields a point of the slice. In the log
+ratio there are no boundaries, and shares of any magnitude are resolved. Exact for any prior and
+temperature.
 """
 
 from __future__ import annotations
@@ -24,21 +26,21 @@ from truemix._typing import FloatArray
 from truemix._vector_math import log_positive
 from truemix.inference._random import SMALLEST, State, log_uniform, uniform
 
-# How far the log ratio may move at once. Wider costs tries, narrower costs moves.
+# Width of the slice interval. Wider intervals cost rejections, narrower ones cost moves.
 _WIDTH = 4.0
-# Moves of each kind per class and round.
+# Exchanges and transfers per class and round.
 _EXCHANGES, _TRANSFERS = 4, 1
-# Sums over predicted classes are filled up to a multiple of this: the rest of a vectorised loop is
-# slower than a whole turn of it.
+# Arrays over predicted classes are padded to a multiple of this: the remainder of a vectorised
+# loop is slower than one more full iteration.
 _LANES = 16
 
 
 class Scratch(NamedTuple):
-    """Room for the numbers of a move, filled up: what is beyond the classes counts nothing.
+    """Padded work arrays of a move; the padding has exponent 0.
 
-    ``predicted`` are the probabilities of the predictions, kept up to date, ``powers`` what they
-    are raised to; ``joint`` and ``labelled`` are the same for one row of the matrix. Along a line
-    they change by ``slope``.
+    ``predicted`` are the current probabilities of the predictions and ``powers`` their exponents;
+    ``joint`` and ``labelled`` are the same for one row of the matrix. ``slope`` is their rate of
+    change along the line of the move.
     """
 
     predicted: FloatArray
@@ -67,9 +69,9 @@ def move_pairs(
     state: State,
     scratch: Scratch,
 ) -> None:
-    """Change the mix ``pi`` (K,) and the matrix ``M`` (K, C) by a round of moves of random pairs.
+    """Update the mix ``pi`` (K,) and the matrix ``M`` (K, C) by a round of random pair moves.
 
-    ``prior``, ``row_shapes`` and ``powers`` as for ``joint_sweeps``; ``scratch`` is made by
+    ``prior``, ``row_shapes`` and ``powers`` as for ``joint_sweeps``; ``scratch`` comes from
     ``pair_scratch``.
     """
     K, C = M.shape
@@ -132,21 +134,21 @@ def transfer(
 ) -> None:
     """Draw the ratio of shares ``i`` and ``j`` given the probabilities of the predictions.
 
-    What class ``i`` loses, class ``j`` gains with the predictions of class ``i``. Given row ``i``,
-    this is a translation of share ``i`` and of ``j``'s joint probabilities with the predictions, so
-    the density to follow is the one in these coordinates.
+    Mass that leaves class ``i`` joins class ``j`` with the predictions of class ``i``. Given row
+    ``i``, this is a translation of share ``i`` and of ``j``'s joint probabilities with the
+    predictions, so the slice is taken of the density in these coordinates.
     """
     joint, slope, powers = scratch.joint, scratch.slope, scratch.labelled
     C = M.shape[1]
-    most, power = np.inf, prior[j] + 1.0
+    limit, power = np.inf, prior[j] + 1.0
     for c in range(C):
         joint[c] = pi[j] * M[j, c]
         slope[c] = -M[i, c]
         powers[c] = row_shapes[j, c] - 1.0
     for c in range(C):
         power -= row_shapes[j, c]
-        most = min(most, joint[c] / M[i, c])
-    x, y = _draw_ratio(pi[i], pi[j], prior[i], power, joint, slope, powers, pi[i] + most, state)
+        limit = min(limit, joint[c] / M[i, c])
+    x, y = _draw_ratio(pi[i], pi[j], prior[i], power, joint, slope, powers, pi[i] + limit, state)
     step, total = _gain(pi[i], pi[j], x, y), 0.0
     for c in range(C):
         joint[c] = max(joint[c] + step * slope[c], SMALLEST)
@@ -166,10 +168,10 @@ def _draw_ratio(
     start: FloatArray,
     slope: FloatArray,
     powers: FloatArray,
-    most: float,
+    upper: float,
     state: State,
 ) -> tuple[float, float]:
-    """Return new shares of the same sum, the first below ``most``, drawn by one slice.
+    """Return new shares of the same sum, the first below ``upper``, by one slice-sampling step.
 
     The density of the log ratio is the product of ``x**power_x * y**power_y`` and of
     ``(start + (x - x0) * slope)**powers``.
@@ -179,14 +181,14 @@ def _draw_ratio(
     level += _along(start, slope, 0.0, powers)
     low = here - _WIDTH * uniform(state)
     high = low + _WIDTH
-    # The present value is in the slice, so this ends; rounding may hide that in a tiny interval.
+    # The current value is in the slice, so the loop ends; in a tiny interval rounding may hide it.
     while high - low > 1e-12:
         there = low + uniform(state) * (high - low)
         ratio = np.exp(-abs(there))
         larger = total / (1.0 + ratio)
         smaller = max(larger * ratio, SMALLEST)
         new_x, new_y = (larger, smaller) if there > 0.0 else (smaller, larger)
-        if new_x < most:
+        if new_x < upper:
             value = power_x * np.log(new_x) + power_y * np.log(new_y)
             step = _gain(x, y, new_x, new_y)
             if value + _along(start, slope, step, powers) >= level:
@@ -200,13 +202,13 @@ def _draw_ratio(
 
 @compiled
 def _gain(x: float, y: float, new_x: float, new_y: float) -> float:
-    """Return what ``x`` gains, from the smaller numbers: the larger ones round it away."""
+    """Return the change of ``x``, from the smaller shares, where cancellation is least."""
     return new_x - x if max(x, new_x) < max(y, new_y) else y - new_y
 
 
 @compiled_vectors
 def _along(start: FloatArray, slope: FloatArray, step: float, powers: FloatArray) -> float:
-    """Return the weighted sum of the logarithms a step along the line."""
+    """Return the weighted sum of logarithms at distance ``step`` along the line."""
     value = 0.0
     for c in range(len(start)):
         value += powers[c] * log_positive(max(start[c] + step * slope[c], SMALLEST))

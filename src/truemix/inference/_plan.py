@@ -1,7 +1,7 @@
-"""Which sampler to take and how far apart its draws must be.
+"""Choose the sampler, its warm-up and its thinning by predicted cost.
 
-Predictions are rules fitted to timings, and no clock, so that the choice, and with it the draws,
-depend on the input and the seed alone.
+Costs are predicted by formulas fitted to timings, never measured by a clock, so that the choice,
+and with it the draws, depends on the input and the seed alone.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from truemix.inference._nutpie import MIN_WARMUP
 from truemix.inference._posterior import Posterior
 from truemix.inference._proposal import AcceptanceRate, Proposal, acceptance_rate, make_proposal
 
-# The effective sample size per draw that a plan aims at: more than is promised, since what is
-# measured is the smallest over the classes, and noisy.
+# The effective sample size per draw that a plan aims for: above PROMISED, since the measured one is
+# a minimum over the classes, and noisy.
 _AIM = 0.55
-# What a plan may cost at most, in its own nanoseconds: about half a minute.
+# Maximum cost of a plan, in predicted nanoseconds: about half a minute.
 _BUDGET = 3e10
 MAX_CHAINS = 8
-# Without Gibbs sweeps in between nothing helps a chain out of a place that proposals avoid, so
-# they must be good ones.
-_MOSTLY = 0.5
-# After so many times 1 / (1 - autocorrelation) sweeps the start is forgotten.
+# Minimum acceptance rate for independence Metropolis without Gibbs sweeps: nothing else moves a
+# chain out of a region that the proposals rarely reach.
+_MIN_ACCEPTANCE = 0.5
+# The warm-up is this many relaxation times, 1 / (1 - autocorrelation) sweeps.
 _FORGET = 10
-# A start anywhere in the simplex is forgotten once the distance is this part of the posterior's
-# width; chains that need more steps for that than this are not worth waiting for.
+# A dispersed start is forgotten once its distance has shrunk to this fraction of the posterior's
+# width; the warm-up of such a chain is limited to this many steps.
 _NEAR, _MAX_FORGET = 0.05, 2000
-# No plan can pay for draws that are further apart.
+# A thinning that exceeds every budget.
 _MAX_THINNING = 2**32
 
 
 class Settings(NamedTuple):
-    """What to draw; all of it checked."""
+    """The validated parameters of a sample."""
 
     prior: FloatArray
     temperature: float
@@ -45,16 +45,16 @@ class Settings(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How to draw it: the sampler and why, and the most steps per draw (or chains of NUTS).
+    """The sampler and the reason for it, and the maximum number of steps per draw.
 
-    For Gibbs and Metropolis sampling also how many steps to discard, how many to make per draw,
-    how many it takes to forget a start anywhere in the simplex, and where independent proposals
-    come from, if there are any.
+    For NUTS, "steps per draw" counts chains. For Gibbs and Metropolis sampling also: steps to
+    discard, steps per draw, steps to forget a dispersed start, and the distribution of independence
+    proposals, if there are any.
     """
 
     sampler: str
     reason: str
-    most: int
+    max_thinning: int
     discard: int = 0
     thinning: int = 1
     forget: int = 0
@@ -66,7 +66,7 @@ class _Sweeps(NamedTuple):
     discard: int
     thinning: int
     forget: int
-    most: int
+    max_thinning: int
     proposal: Proposal | None
 
 
@@ -77,7 +77,7 @@ def make_plan(
     whole: bool,
     seed: np.random.SeedSequence,
 ) -> Plan:
-    """Choose the sampler with the smaller predicted cost for the same effective draws."""
+    """Choose the sampler with the smaller predicted cost for the same effective sample size."""
     nuts = _cost_of_nuts(posterior, settings)
     chains = int(min(max(_BUDGET / nuts, 1), MAX_CHAINS))
     if settings.sampler == "nuts":
@@ -107,20 +107,20 @@ def _plan_metropolis(
     reason: str,
     chains: int,
 ) -> Plan:
-    """Return independent proposals alone if most are accepted, and else NUTS."""
+    """Return independence Metropolis if most of its proposals are accepted, else NUTS."""
     proposal = make_proposal(posterior)
-    met = acceptance_rate(proposal, seed)
-    accepted = 1.0 - met.share @ met.rejected
-    metropolis = _sweeps(_cost_of_proposal(proposal), 1.0, met, posterior, settings, proposal)
+    rates = acceptance_rate(proposal, seed)
+    accepted = 1.0 - rates.share @ rates.rejected
+    metropolis = _sweeps(_cost_of_proposal(proposal), 1.0, rates, posterior, settings, proposal)
     reason += f"; of independent proposals {accepted:.0%} should be accepted"
-    if accepted < _MOSTLY or metropolis.cost > nuts:
+    if accepted < _MIN_ACCEPTANCE or metropolis.cost > nuts:
         return Plan("nuts", reason, chains)
     return _plan_of("metropolis", reason, metropolis)
 
 
 def _plan_of(sampler: str, reason: str, sweeps: _Sweeps) -> Plan:
     return Plan(
-        sampler, reason, sweeps.most, sweeps.discard, sweeps.thinning, sweeps.forget,
+        sampler, reason, sweeps.max_thinning, sweeps.discard, sweeps.thinning, sweeps.forget,
         sweeps.proposal,
     )  # fmt: skip
 
@@ -132,18 +132,18 @@ def _plan_sweeps(
     rate: float,
     seed: np.random.SeedSequence,
 ) -> tuple[_Sweeps, str]:
-    """Return the cheaper of Gibbs sampling with and without proposals, and why."""
+    """Return the cheaper of Gibbs sampling with and without proposals, and the reason."""
     nanoseconds = _cost_of_sweep(posterior, layout)
-    alone = AcceptanceRate(np.ones(1), np.ones(1))
-    plain = _sweeps(nanoseconds, rate, alone, posterior, settings, None)
+    no_proposals = AcceptanceRate(np.ones(1), np.ones(1))
+    plain = _sweeps(nanoseconds, rate, no_proposals, posterior, settings, None)
     reason = f"EM converges at rate {rate:.3f} per sweep, so Gibbs sampling needs "
     if plain.thinning > 1:
         proposal = make_proposal(posterior)
-        met = acceptance_rate(proposal, seed)
+        rates = acceptance_rate(proposal, seed)
         nanoseconds += 2.0 * _cost_of_proposal(proposal)
-        proposing = _sweeps(nanoseconds, rate, met, posterior, settings, proposal)
+        proposing = _sweeps(nanoseconds, rate, rates, posterior, settings, proposal)
         if proposing.cost < plain.cost:
-            accepted = 1.0 - met.share @ met.rejected
+            accepted = 1.0 - rates.share @ rates.rejected
             reason += (
                 f"{_sweeps_per_draw(plain)}, but {proposing.thinning} with independent proposals, "
                 f"of which {accepted:.0%} should be accepted"
@@ -159,32 +159,32 @@ def _sweeps_per_draw(sweeps: _Sweeps) -> str:
 def _sweeps(
     nanoseconds: float,
     rate: float,
-    met: AcceptanceRate,
+    rates: AcceptanceRate,
     posterior: Posterior,
     settings: Settings,
     proposal: Proposal | None,
 ) -> _Sweeps:
-    # A sweep forgets all if a proposal is accepted, and else what Gibbs sampling forgets.
-    correlation = np.minimum(rate * met.rejected, 1 - 1e-9)
-    thinning = _thinning(correlation, met.share)
+    # Autocorrelation is zero after an accepted proposal, else that of Gibbs sampling.
+    correlation = np.minimum(rate * rates.rejected, 1 - 1e-9)
+    thinning = _thinning(correlation, rates.share)
     discard = settings.warmup
-    steps = float(met.share @ (1.0 / (1.0 - correlation)))
+    steps = float(rates.share @ (1.0 / (1.0 - correlation)))
     if discard > 0:
         discard = max(discard, min(int(_FORGET * steps), _FORGET * discard))
     width = 1.0 / np.sqrt(posterior.prior.sum() + posterior.w.sum() / posterior.temperature)
     forget = int(min(np.ceil(steps * np.log(1.0 / (_NEAR * width))), _MAX_FORGET))
-    most = max(1, int(_BUDGET / (nanoseconds * (settings.draws + settings.warmup))))
-    thinning = min(thinning, most)
+    max_thinning = max(1, int(_BUDGET / (nanoseconds * (settings.draws + settings.warmup))))
+    thinning = min(thinning, max_thinning)
     cost = nanoseconds * (settings.draws * thinning + discard)
-    return _Sweeps(cost, discard, thinning, forget, most, proposal)
+    return _Sweeps(cost, discard, thinning, forget, max_thinning, proposal)
 
 
 def _thinning(correlation: FloatArray, share: FloatArray) -> int:
-    """Return how far apart draws must be to be worth ``_AIM`` independent ones each.
+    """Return the sweeps per draw that give an effective sample size of ``_AIM`` per draw.
 
     The chain spends a ``share`` of its time where the autocorrelation between sweeps is
-    ``correlation``; between draws t sweeps apart it is the t-th power, and of the first order, so
-    that (1 + r) / (1 - r) draws count for one.
+    ``correlation``. Taken as first-order autoregressive, it is r = correlation^t between draws
+    t sweeps apart, and the effective sample size per draw is (1 - r) / (1 + r).
     """
 
     def enough(apart: int) -> bool:
@@ -217,6 +217,6 @@ def _cost_of_proposal(proposal: Proposal) -> float:
 def _cost_of_nuts(posterior: Posterior, settings: Settings) -> float:
     n, K = posterior.L.shape
     per_step = 4000.0 + 60.0 * K + 0.5 * K * K + (3.7 + 0.28 * K) * n
-    # Steps per draw as measured from K = 3 to 100, and a share of second chains.
+    # Steps per draw as measured from K = 3 to 100; the factor 1.3 is for additional chains.
     steps = 2.7 * K**0.3 * (settings.draws + max(settings.warmup, MIN_WARMUP))
     return float(3e6 + 1.3 * per_step * steps)

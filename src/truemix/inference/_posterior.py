@@ -1,9 +1,9 @@
-"""The posterior of a mix around its mode: what every sampler needs to know before it starts.
+"""The posterior of a mix, its mode and the curvature there, which every sampler starts from.
 
 The density is ``prod_k pi_k^a_k prod_i (L_i @ pi)^(w_i / T)`` with respect to log-ratio
-coordinates of ``pi``, whose Jacobian turns the ``a - 1`` of the Dirichlet into ``a``. A prior thus
-acts like one more item of weight ``a_k`` that only class k explains, which makes the mode an
-ordinary maximum-likelihood problem, inside the simplex for every positive prior.
+coordinates of ``pi``, whose Jacobian turns the ``a - 1`` of the Dirichlet into ``a``. The prior
+acts like one more item of weight ``a_k`` that is possible under class k only, which makes the mode
+an ordinary maximum-likelihood problem, with a solution inside the simplex for every positive prior.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from truemix.inference._sqp import solve_mixture
 from truemix.inference._symmetric import largest_eigenvalue
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-# The mode is where the samplers start and what they scale by: no need for all its digits.
+# Samplers use the mode as initial state and for scaling: it need not be precise.
 _GAP, _STEPS = 1e-6, 200
 
 
@@ -40,20 +40,20 @@ class Posterior(NamedTuple):
     moment: FloatArray
 
     def precision(self) -> FloatArray:
-        """Return minus the Hessian of the log density in ``log pi``, at the mode."""
-        curved: FloatArray = precision_of(
+        """Return the precision: minus the Hessian of the log density in ``log pi``, at the mode."""
+        precision: FloatArray = precision_of(
             self.moment, self.mode, self.prior, self.w.sum(), self.temperature
         )
-        return curved
+        return precision
 
     def gibbs_rate(self) -> float:
         """Return the autocorrelation of Gibbs sampling, which is the convergence rate of EM.
 
-        Given a mix, the next one is ``(a + expected allocation) / (A + n)`` on average. This is
-        the largest eigenvalue of that map's Jacobian at the mode, made symmetric.
+        Given a mix, the next one is ``(a + expected allocation) / (A + n)`` on average. The rate
+        is the largest eigenvalue of this map's Jacobian at the mode, in symmetric form.
         """
         root = np.sqrt(self.mode)
-        # Responsibilities sum to 1 in each row, so the rows of the moment sum to the counts.
+        # Responsibilities of an item sum to 1, so the rows of the moment sum to expected counts.
         jacobian = np.diag(self.moment.sum(axis=1) / self.mode)
         jacobian -= self.moment / np.outer(root, root)
         largest = largest_eigenvalue(jacobian) / (self.prior.sum() + self.w.sum())
@@ -77,7 +77,7 @@ def make_posterior(
         The likelihood is raised to one over this.
     """
     K = L.shape[1]
-    # Bags drawn with replacement and models with few distinct outputs repeat rows.
+    # Rows repeat in bags drawn with replacement, and for models with few distinct outputs.
     L, w = _merge(L, w)
     weights = np.concatenate([w / temperature, prior])
     weights /= weights.sum()
@@ -89,9 +89,9 @@ def make_posterior(
 
 @compiled
 def mode_of(L: FloatArray, w: FloatArray, n: int, start: FloatArray) -> FloatArray:
-    """Return the mode, given n items and, below them, one row per class for the prior."""
+    """Return the mode, given n items followed by one row per class for the prior."""
     mode, _, _, _ = solve_mixture(L, w, start, _GAP, _STEPS)
-    # One step of EM: exact at the mode, and away from zero wherever the solver stopped.
+    # One EM step: it leaves the mode unchanged, and makes shares at zero positive.
     mode = _expected(L[:n], w[:n], mode) + w[n:]
     mode /= mode.sum()
     positive: FloatArray = np.maximum(mode, 1e-280)
@@ -104,16 +104,16 @@ def precision_of(
 ) -> FloatArray:
     """Return minus the Hessian in ``log pi`` at the mode, for items of total weight ``n``."""
     total = prior.sum() + n / temperature
-    curved = moment / temperature
+    precision = moment / temperature
     for a in range(len(mode)):
-        curved[a, a] += prior[a]
+        precision[a, a] += prior[a]
         for b in range(len(mode)):
-            curved[a, b] -= total * mode[a] * mode[b]
-    return curved
+            precision[a, b] -= total * mode[a] * mode[b]
+    return precision
 
 
 def _merge(L: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return distinct rows and the sum of the weights of each."""
+    """Return the distinct rows and the total weight of each."""
     bits = L.view(np.uint64)
     keys = _keys(bits)
     order = np.argsort(keys, kind="stable")
@@ -126,7 +126,7 @@ def _merge(L: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 @compiled
 def _keys(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return a number for each row, the same for rows that are the same."""
+    """Return a hash of each row."""
     n, K = bits.shape
     keys = np.empty(n, np.uint64)
     for i in range(n):
@@ -145,7 +145,7 @@ def _sum_equal(
     order: npt.NDArray[np.int64],
     w: FloatArray,
 ) -> FloatArray:
-    """Return weights with those of equal rows moved to the first of them."""
+    """Return weights summed over equal rows: the first of them has the sum, the others 0."""
     n, K = bits.shape
     total, first = w.copy(), 0
     for at in range(1, n):

@@ -1,12 +1,11 @@
-"""Independent proposals for the mix: a Dirichlet, moved to the posterior's place and width.
+"""Independence Metropolis: proposals from a Dirichlet matched to the posterior's mode and width.
 
-A proposal is a Dirichlet number taken through the linear map, in log-ratio coordinates, that gives
+A proposal is a Dirichlet draw transformed by the linear map, in log-ratio coordinates, that gives
 it the mode of the posterior and the precision there. Unlike a normal it is skewed, with a long
-tail towards zero in each class, as the posterior is, and that makes most proposals acceptable.
+tail towards zero in each class, as the posterior is, and so most proposals are accepted.
 
-A proposal is accepted by Metropolis and Hastings' rule for the ratio of posterior to proposal
-density. Both are with respect to log-ratio coordinates, where the map changes nothing but a
-constant.
+The Metropolis-Hastings ratio compares posterior and proposal density with respect to log-ratio
+coordinates, where the Jacobian of the map is a constant.
 """
 
 from __future__ import annotations
@@ -22,27 +21,27 @@ from truemix.inference._posterior import Posterior
 from truemix.inference._random import State, gamma, log_uniform, seed_state
 from truemix.inference._symmetric import diagonalize, invert_cholesky
 
-# A Dirichlet of fewer counts has longer tails, and tails that are too short are what an independent
-# proposal must not have.
+# Factor on the Dirichlet parameters. Smaller parameters have longer tails, and the tails of an
+# independence proposal must not be shorter than the posterior's.
 _FEWER = 0.7
-# How much wider than the posterior, for the same reason: in one direction, or a bit in many.
+# Relative excess width over the posterior, for the same reason; divided among the K directions.
 _WIDER = 0.3
-# Rows that count no more often than this are written out, so that all weigh the same.
+# Rows of whole weight up to this are repeated instead, so that most rows have weight 1.
 _FEW_COPIES = 3
-# Mixes with smaller shares are neither left nor entered by a proposal: their logarithms may have
-# been cut off, and with them the ratio.
-_LEAST = 1e-290
+# Proposals neither leave nor enter mixes with a smaller share: its logarithm may have been
+# truncated, which would make the acceptance ratio wrong.
+_MIN_SHARE = 1e-290
+# Number of proposals from which the acceptance rate is estimated.
 _PILOT = 64
 
 
 class Proposal(NamedTuple):
-    """How to propose a mix and what it is worth.
+    """A proposal distribution, and the posterior by which proposals are accepted.
 
-    ``shape`` (K,) are the parameters of the Dirichlet. ``stretch`` (K, K) moves logarithms of its
-    numbers, relative to ``start`` (K,), to those of mixes, relative to ``centre`` (K,);
-    ``shrink`` (K, K) moves them back.
-    ``blocks`` (b, K, BLOCK) are likelihoods by rising weight ``powers`` (b, BLOCK), ``prior``
-    (K,) is that of the posterior.
+    ``shape`` (K,) are the parameters of the Dirichlet. ``stretch`` (K, K) maps logarithms of its
+    draws, relative to ``start`` (K,), to logarithms of mixes, relative to ``centre`` (K,);
+    ``shrink`` (K, K) is the inverse map. ``blocks`` (b, K, BLOCK) are the likelihoods, by rising
+    weight ``powers`` (b, BLOCK), and ``prior`` (K,) the Dirichlet parameters of the posterior.
     """
 
     shape: FloatArray
@@ -56,14 +55,14 @@ class Proposal(NamedTuple):
 
 
 def no_proposal(K: int) -> Proposal:
-    """Return a proposal of which nothing is asked."""
+    """Return an empty placeholder, for sweeps without proposals."""
     none, square = np.empty(0), np.empty((0, 0))
     blocks, powers = np.empty((0, K, BLOCK)), np.empty((0, BLOCK))
     return Proposal(none, none, none, square, square, blocks, powers, none)
 
 
 def make_proposal(posterior: Posterior) -> Proposal:
-    """Return proposals for a posterior."""
+    """Return the proposal distribution for a posterior."""
     blocks, powers = _written_out(posterior)
     weight = posterior.w.sum() / posterior.temperature
     proposal: Proposal = proposal_at(
@@ -81,7 +80,7 @@ def proposal_at(
     blocks: FloatArray,
     powers: FloatArray,
 ) -> Proposal:
-    """Return proposals around a mode of this precision, for items of total weight ``n``."""
+    """Return the proposal distribution for a mode and precision; ``n`` is the items' weight."""
     shape = _FEWER * _skewness(mode, precision, prior, n)
     stretch, shrink = _maps(precision, shape)
     start, centre = np.log(shape / shape.sum()), np.log(mode)
@@ -90,25 +89,28 @@ def proposal_at(
 
 @compiled
 def _skewness(mode: FloatArray, precision: FloatArray, prior: FloatArray, n: float) -> FloatArray:
-    """Return the parameters of the Dirichlet whose classes have tails like the posterior's.
+    """Return the parameters of a Dirichlet whose marginals have tails like the posterior's.
 
-    Were the classes of all items known, they were prior plus counts. If they are not, the
-    logarithm of a share varies as if there were fewer counts. And the tail is even longer: where
-    a class gets empty, other classes explain its items, and only the prior is left.
+    If the classes of all items were known, the parameters would be prior plus counts. As they are
+    not, the variance of a log share is that of fewer counts. The lower tail is even longer: where
+    a class gets empty, other classes account for its items, and only the prior is left.
     """
     counts = (prior.sum() + n) * mode
-    # A constant added to all logarithms changes nothing; this term gives it a precision.
+    # The precision is singular along the constant vector (shares sum to 1); this term fixes that.
     root = invert_cholesky(precision + np.outer(counts, mode))
     variance = (root**2).sum(axis=0)
     fewer = np.minimum(np.maximum(1.0 / np.maximum(variance, 1e-12), 1e-9), counts)
-    least = np.minimum(prior, fewer)
-    skewness: FloatArray = least + (fewer - least) * fewer / counts
+    lower = np.minimum(prior, fewer)
+    skewness: FloatArray = lower + (fewer - lower) * fewer / counts
     return skewness
 
 
 @compiled_vectors
 def _maps(precision: FloatArray, shape: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the map from the precision of a Dirichlet to one somewhat below, and its inverse."""
+    """Return the linear map from the Dirichlet's to (slightly below) the posterior's precision.
+
+    The second value is its inverse.
+    """
     K = len(shape)
     root, along = np.sqrt(shape), np.zeros(K)
     unit = root / np.sqrt(shape.sum())
@@ -119,8 +121,8 @@ def _maps(precision: FloatArray, shape: FloatArray) -> tuple[FloatArray, FloatAr
             along[a] += relative[a, b] * unit[b]
         across += unit[a] * along[a]
         trace += relative[a, a]
-    # Shares sum to 1, so there is no precision in the direction of the root. There it is made
-    # larger than in any other, and this axis, the last but for rounding, is left out.
+    # Shares sum to 1, so the precision along ``unit`` is zero. It is set above all others instead,
+    # and the eigenvector with the largest eigenvalue is left out.
     for a in range(K):
         for b in range(K):
             relative[a, b] -= unit[a] * along[b] + along[a] * unit[b]
@@ -140,32 +142,32 @@ def _maps(precision: FloatArray, shape: FloatArray) -> tuple[FloatArray, FloatAr
 
 
 def _written_out(posterior: Posterior) -> tuple[FloatArray, FloatArray]:
-    """Return likelihoods in blocks and what the items weigh, the same in most blocks."""
+    """Return likelihoods and weights in blocks; in most blocks all weights are equal."""
     w = posterior.w
     few = (w <= _FEW_COPIES) & (w == np.floor(w))
     copies = np.where(few, w, 1.0).astype(np.int64)
     rows, powers = np.repeat(posterior.L, copies, axis=0), np.repeat(np.where(few, 1.0, w), copies)
     blocks, powers = in_blocks(rows, powers / posterior.temperature)
-    # What fills up the last block has likelihood 1 and may weigh what the others there do.
+    # Padding has likelihood 1, so it may take the weight of the other rows of the block.
     powers[-1] = np.where(powers[-1] == 0.0, powers[-1].max(), powers[-1])
     return blocks, powers
 
 
 class AcceptanceRate(NamedTuple):
-    """How often proposals are rejected, at ``rejected`` (n,) for a ``share`` (n,) of the chain."""
+    """Rejection probabilities ``rejected`` (n,) at states of stationary weight ``share`` (n,)."""
 
     rejected: FloatArray
     share: FloatArray
 
 
 def acceptance_rate(proposal: Proposal, seed: np.random.SeedSequence) -> AcceptanceRate:
-    """Estimate from a few proposals how the posterior would receive them."""
+    """Estimate the acceptance rate by importance sampling, from a few proposals."""
     log_weight = _pilot(proposal, seed_state(seed), _PILOT)
     weights = np.exp(log_weight - max(log_weight.max(), -1e300))
     total = weights.sum()
     if not total > 0.0:
         return AcceptanceRate(np.ones(1), np.ones(1))
-    # The chain is where proposals lead it in proportion to their importance weights.
+    # Proposals with these importance weights stand for the stationary distribution.
     accepted = np.minimum(1.0, weights / np.maximum(weights, 1e-300)[:, None]).mean(axis=1)
     return AcceptanceRate(1.0 - accepted, weights / total)
 
@@ -184,12 +186,12 @@ def _pilot(proposal: Proposal, s: State, n: int) -> FloatArray:
 def independence_step(
     proposal: Proposal, tries: int, s: State, pi: FloatArray, new: FloatArray, work: FloatArray
 ) -> int:
-    """Propose ``tries`` times and leave in ``pi`` what was accepted last; return how many were.
+    """Make ``tries`` Metropolis-Hastings steps on ``pi``; return the number accepted.
 
     ``new`` is scratch of shape (2, K), ``work`` of shape (2, max(K, BLOCK)) or more.
     """
     for k in range(len(pi)):
-        if pi[k] < _LEAST:
+        if pi[k] < _MIN_SHARE:
             return 0
         new[1, k] = np.log(pi[k])
     here = _log_posterior(proposal, pi, new[1], work) - _log_density(proposal, new[1], work[0])
@@ -208,10 +210,9 @@ def independence_step(
 def independence_chain(
     proposal: Proposal, pi: FloatArray, s: State, skipped: int, kept: int, thinning: int
 ) -> tuple[FloatArray, int]:
-    """Make ``skipped + kept * thinning`` proposals; return every ``thinning``-th state of the last.
+    """Make ``skipped + kept * thinning`` steps; discard the first, keep every ``thinning``-th.
 
-    ``pi`` is where to start, and holds the last mix afterwards. Returns also how many proposals
-    were accepted.
+    ``pi`` is the initial state, updated in place. Also returns the number of accepted proposals.
     """
     K = len(pi)
     draws, new, work = np.empty((kept, K)), np.empty((2, K)), np.empty((2, max(K, BLOCK)))
@@ -229,14 +230,14 @@ def independence_chain(
 def _propose(
     proposal: Proposal, s: State, pi: FloatArray, logs: FloatArray, work: FloatArray
 ) -> float:
-    """Write a proposal; return the log of posterior over proposal density, up to a constant."""
+    """Write a proposal to ``pi``; return its log importance weight, up to a constant."""
     shape, K = proposal.shape, len(pi)
     y = work[0]
     for k in range(K):
         if shape[k] >= 1.0:
             y[k] = np.log(gamma(s, shape[k]))
         else:
-            # G(a) = G(a + 1) U^(1/a), which underflows unless it stays a logarithm.
+            # G(a) = G(a + 1) U^(1/a), in logarithms because it underflows.
             y[k] = np.log(gamma(s, shape[k] + 1.0)) + log_uniform(s) / shape[k]
     _normalize(y, K)
     proposed = 0.0
@@ -246,7 +247,7 @@ def _propose(
     _normalize(logs, K)
     for k in range(K):
         pi[k] = np.exp(logs[k])
-        if not pi[k] >= _LEAST:
+        if not pi[k] >= _MIN_SHARE:
             return -np.inf
     value: float = _log_posterior(proposal, pi, logs, work) - proposed
     return value
@@ -254,7 +255,7 @@ def _propose(
 
 @compiled
 def _log_density(proposal: Proposal, logs: FloatArray, y: FloatArray) -> float:
-    """Return the log density of the proposal at the mix of these logarithms."""
+    """Return the log density of the proposal at the mix with logarithms ``logs``."""
     _move(proposal.shrink, proposal.centre, logs, proposal.start, y)
     _normalize(y, len(logs))
     value = 0.0
@@ -277,15 +278,15 @@ def _move(
 
 @compiled
 def _normalize(logs: FloatArray, K: int) -> None:
-    """Subtract what makes the exponentials of the first ``K`` sum to 1."""
-    most, total = -np.inf, 0.0
+    """Subtract the log-sum-exp of the first ``K``, in place."""
+    divisor, total = -np.inf, 0.0
     for k in range(K):
-        most = max(most, logs[k])
+        divisor = max(divisor, logs[k])
     for k in range(K):
-        total += np.exp(logs[k] - most)
-    most += np.log(total)
+        total += np.exp(logs[k] - divisor)
+    divisor += np.log(total)
     for k in range(K):
-        logs[k] -= most
+        logs[k] -= divisor
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""Random numbers inside compiled code: a stream of its own for every sample.
+"""Random variates inside compiled code, from a separate stream for every sample.
 
 The generator is xoshiro256++ (Blackman and Vigna, 2019). Its state is an array that the caller
 owns, so that draws depend on the seed alone: not on threads, nor on numba's or NumPy's globals.
@@ -14,13 +14,13 @@ from truemix._typing import FloatArray
 
 State = npt.NDArray[np.uint64]
 
-# Smaller shares are not told apart from zero; what is returned is positive, so logs are finite.
+# Lower bound of returned shares, so that their logarithms are finite.
 SMALLEST = 1e-300
-# The most items that a number can stand for: beyond, doubles skip whole numbers.
+# Largest count: above it, doubles do not represent every whole number.
 MAX_COUNT = 2**53
 # Below this many trials a binomial is counted trial by trial.
 _FEW_TRIALS = 16
-# Where the rightmost of the 256 layers of the normal density ends, and the area of each layer.
+# Right edge of the base layer of the 256-layer ziggurat, and the area of each layer.
 _TAIL, _AREA = 3.6541528853610088, 0.00492867323399
 
 
@@ -37,7 +37,7 @@ _EDGE, _HEIGHT = _layers()
 
 
 def seed_state(seed: np.random.SeedSequence) -> State:
-    """Return the state that a seed stands for."""
+    """Return the state of the generator for a seed."""
     return seed.generate_state(4, np.uint64).astype(np.uint64)
 
 
@@ -57,21 +57,21 @@ def _bits(s: State) -> np.uint64:
 
 @compiled
 def uniform(s: State) -> float:
-    """Return a number of [0, 1)."""
+    """Return a uniform variate in [0, 1)."""
     number: float = (_bits(s) >> np.uint64(11)) * 2.0**-53
     return number
 
 
 @compiled
 def log_uniform(s: State) -> float:
-    """Return the logarithm of a number of (0, 1]."""
+    """Return the logarithm of a uniform variate in (0, 1]."""
     number: float = np.log(1.0 - uniform(s))
     return number
 
 
 @compiled
 def normal(s: State) -> float:
-    """Return a standard normal number (Marsaglia and Tsang's ziggurat, 256 layers)."""
+    """Return a standard normal variate (Marsaglia and Tsang's ziggurat, 256 layers)."""
     while True:
         bits = _bits(s)
         layer = np.int64(bits & np.uint64(255))
@@ -92,9 +92,9 @@ def normal(s: State) -> float:
 
 @compiled
 def gamma(s: State, shape: float) -> float:
-    """Return a gamma number of scale 1, for a shape of at least 1 (Marsaglia and Tsang, 2000).
+    """Return a gamma variate of scale 1, for a shape of at least 1 (Marsaglia and Tsang, 2000).
 
-    NaN for any other shape: no proposal would ever be accepted.
+    NaN for any other shape, for which the rejection loop would not end.
     """
     if not 1.0 <= shape < np.inf:
         return np.nan
@@ -113,10 +113,10 @@ def gamma(s: State, shape: float) -> float:
 
 @compiled
 def dirichlet(s: State, shape: FloatArray, out: FloatArray) -> None:
-    """Write a Dirichlet number into ``out``; at least one shape must be 1 or more.
+    """Write a Dirichlet variate into ``out``; at least one shape must be 1 or more.
 
-    That one keeps the sum of the gammas away from zero, however small the others get. They are
-    drawn as logarithms: G(a) = G(a + 1) U^(1/a) would underflow long before a = 0.01.
+    That one keeps the sum of the gammas away from zero, however small the others get. Gammas of
+    shape a < 1 are drawn as logarithms: U^(1/a) in G(a) = G(a + 1) U^(1/a) may underflow.
     """
     total = 0.0
     for k in range(len(shape)):
@@ -131,9 +131,9 @@ def dirichlet(s: State, shape: FloatArray, out: FloatArray) -> None:
 
 @compiled
 def whole_number(x: float) -> int:
-    """Return ``x`` rounded, as a number of items: 0 for NaN and less, at most ``MAX_COUNT``.
+    """Return ``x`` rounded to a count: 0 for NaN and negative numbers, at most ``MAX_COUNT``.
 
-    Turning any other float into an integer would be undefined.
+    Casting other floats to integers is undefined behaviour.
     """
     if not x > 0.0:
         return 0
@@ -142,10 +142,11 @@ def whole_number(x: float) -> int:
 
 @compiled
 def binomial(s: State, n: int, p: float) -> int:
-    """Return the successes in ``n`` trials of probability ``p``, in O(log n).
+    """Return the number of successes in ``n`` trials of probability ``p``, in O(log n).
 
-    The middle one of n ordered uniforms is a beta number: where it falls tells on which side of
-    ``p`` half of the trials are, and the other half is a smaller problem of the same kind.
+    Recursive halving: the median of n uniforms is a beta variate. If it is below ``p``, so is the
+    lower half of the trials (all successes), otherwise the upper half are failures; what remains
+    is a binomial with half as many trials.
     """
     count = 0
     while n > _FEW_TRIALS:

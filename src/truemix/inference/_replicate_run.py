@@ -1,4 +1,4 @@
-"""The run of one bag under many replicates of the matrix, which may come a few at a time."""
+"""Sampling of one bag under many replicates of the matrix, which may arrive in blocks."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from truemix.inference._random import seed_state
 from truemix.inference._replicate_sweeps import sweep_replicates
 from truemix.inference._samplers import check_gibbs, draw_replicate
 
-# Items that a plan looks at, about.
+# A plan is made from a subsample of about this many items.
 MAX_PLANNED = 100_000
 
 
 class ReplicateRun:
-    """Draws of one bag under all replicates, planned by the first of them.
+    """Draws of one bag under all replicates; the first replicate determines the sampling plan.
 
     Parameters
     ----------
@@ -29,13 +29,13 @@ class ReplicateRun:
     rows : array of integers
         The items of the bag.
     weights : array, optional
-        How many items each of them stands for, whole numbers.
+        Number of items that each of them stands for, a whole number.
     seed : SeedSequence
-        Where the randomness comes from.
+        The seed of the bag; each replicate has its own stream.
     ends : array of shape (V + 1,)
-        Draws ``ends[v]`` to ``ends[v + 1]`` are those of replicate v.
+        Draws ``ends[v]`` to ``ends[v + 1]`` belong to replicate v.
     settings : Settings
-        What to draw in each replicate.
+        Parameters of the sample in each replicate.
     """
 
     def __init__(
@@ -57,28 +57,28 @@ class ReplicateRun:
         self.dispersed = np.array([starts_far(number) for number in range(len(ends) - 1)])
         if settings.sampler == "gibbs":
             check_gibbs(settings.temperature, np.ones(1), whole=True)
-        # Of a huge bag some items, each for several, tell what to plan for.
+        # A huge bag is planned from every step-th item, with correspondingly larger weights.
         step = max(1, len(rows) // MAX_PLANNED)
         L = self._likelihoods(first, rows[::step])
         planned = step * weights[::step]
         posterior = make_posterior(L, planned, settings.prior, settings.temperature)
         layout = arrange(posterior.L, posterior.w, posterior.mode)
         plan = make_plan(posterior, layout, settings, True, self.seeds[-1])
-        # Each replicate has proposals of its own; those of the first would hold all its items.
+        # Each replicate makes its own proposals; those of the plan would keep its items in memory.
         self.tries = 0 if plan.proposal is None else 1
         self.plan = plan._replace(proposal=None)
         self.near = posterior.mode
 
     def extend(self, matrices: FloatArray, numbers: IntArray) -> None:
-        """Draw under these replicates, which have these numbers."""
+        """Draw under more replicates: their matrices ``(v, n, K)`` and numbers."""
         if self.plan.sampler in {"gibbs", "metropolis"}:
             self._by_sweeps(matrices, numbers)
         else:
             self._by_nuts(matrices, numbers)
 
     def statistics(self) -> dict[str, Any]:
-        """Return what the samplers say, summed up over the replicates."""
-        # In the order of the replicates, not in which threads were done: sums round.
+        """Return sampler statistics, aggregated over the replicates."""
+        # In the order of replicates, not of finished threads: rounding depends on the order.
         parts = [self.parts[number] for number in sorted(self.parts)]
         steps = sum(part["steps"] for part in parts)
         accepted = sum(part["acceptance"] * part["steps"] for part in parts)
@@ -98,11 +98,11 @@ class ReplicateRun:
 
     def _by_sweeps(self, matrices: FloatArray, numbers: IntArray) -> None:
         states = np.stack([seed_state(self.seeds[v]) for v in numbers.tolist()])
-        far = self.dispersed[numbers]
+        dispersed = self.dispersed[numbers]
         starts = np.zeros((len(numbers), len(self.near)))
-        for row in np.flatnonzero(far).tolist():
+        for row in np.flatnonzero(dispersed).tolist():
             starts[row] = far_start(self.seeds[int(numbers[row])], len(self.near))
-        discard = np.where(far, max(self.plan.discard, self.plan.forget), self.plan.discard)
+        discard = np.where(dispersed, max(self.plan.discard, self.plan.forget), self.plan.discard)
         accepted = sweep_replicates(
             matrices, self.rows, self.weights, self.settings.prior, self.near, starts, states,
             self.ends[numbers], self.ends[numbers + 1], discard, self.plan.thinning,
@@ -119,9 +119,9 @@ class ReplicateRun:
 
     def _by_nuts(self, matrices: FloatArray, numbers: IntArray) -> None:
         for v, matrix in zip(numbers.tolist(), matrices, strict=True):
-            own = slice(self.ends[v], self.ends[v + 1])
-            settings = self.settings._replace(draws=own.stop - own.start)
+            rows = slice(self.ends[v], self.ends[v + 1])
+            settings = self.settings._replace(draws=rows.stop - rows.start)
             L = self._likelihoods(matrix, self.rows)
-            far = bool(self.dispersed[v])
-            results = draw_replicate(L, self.weights, settings, self.seeds[v], dispersed=far)
-            self.draws[own], self.batch[own], self.parts[v] = results
+            dispersed = bool(self.dispersed[v])
+            results = draw_replicate(L, self.weights, settings, self.seeds[v], dispersed=dispersed)
+            self.draws[rows], self.batch[rows], self.parts[v] = results

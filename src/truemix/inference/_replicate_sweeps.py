@@ -1,7 +1,7 @@
 """Gibbs sampling of one bag under many replicates of the matrix, in one compiled call.
 
-Each replicate needs little more than a mode, proposals around it and a handful of sweeps, so what
-pays for a single long run (merging rows, setting sure items aside, a pilot) is left out.
+Each replicate needs little more than a mode, proposals around it and a handful of sweeps, so steps
+that pay off only in a long run (merging rows, skipping sure items, a pilot) are left out.
 """
 
 from __future__ import annotations
@@ -36,39 +36,39 @@ def sweep_replicates(
     draws: FloatArray,
     batch: FloatArray,
 ) -> int:
-    """Fill ``draws`` and ``batch`` with those of each replicate; return accepted proposals.
+    """Fill ``draws`` and ``batch`` for each replicate; return the number of accepted proposals.
 
     Parameters
     ----------
     matrices : array of shape (V, n, K)
-        Log-likelihoods, in single or double precision; each row that is used has a finite entry.
+        Log-likelihoods, in single or double precision; each row of the bag has a finite entry.
     rows : array of integers
         The items of the bag.
     copies : array
-        How many items each of them stands for, whole positive numbers.
+        Number of items that each of them stands for, a positive whole number.
     prior, near : arrays of shape (K,)
-        Dirichlet parameters, and a mix that is near the modes.
+        Dirichlet parameters, and a mix near the modes, from which the solver starts.
     starts : array of shape (V, K)
-        Where to start in each replicate; at its mode where the row is zero.
+        Initial mix of each replicate; its mode where the row is zero.
     states : array of shape (V, 4)
         A random stream for each replicate.
     begin, end : arrays of shape (V,)
-        Draws ``begin[v]`` to ``end[v]`` are those of replicate v.
+        Draws ``begin[v]`` to ``end[v]`` belong to replicate v.
     discard : array of shape (V,)
         Sweeps to discard in each replicate.
     thinning : int
-        Sweeps to make for each draw.
+        Sweeps per draw.
     tries : int
-        Independent proposals before each sweep.
+        Independence proposals before each sweep.
     temperature : float
-        Other than 1: there are no sweeps, only proposals.
+        If not 1, independence Metropolis is used instead of Gibbs sweeps.
     draws, batch : arrays of shape (draws, K)
-        To be filled.
+        Output.
     """
     n, K = len(rows), len(prior)
     n_items = copies.sum()
     total = n_items / temperature + prior.sum()
-    # The prior acts like items of which the class is known.
+    # The prior acts like items whose class is known.
     L, w = np.zeros((n + K, K)), np.empty(n + K)
     w[:n] = copies / (total * temperature)
     for k in range(K):
@@ -98,24 +98,26 @@ def sweep_replicates(
         kept = end[v] - begin[v]
         pi = mode.copy() if starts[v].sum() == 0.0 else starts[v].copy()
         if temperature == 1.0:
-            own, counted, more = sweep(
+            mixes, realised, n_accepted = sweep(
                 layout, prior, pi, states[v], discard[v], kept, thinning, proposal, tries
             )
         else:
-            own, more = independence_chain(proposal, pi, states[v], discard[v], kept, thinning)
-            counted = allocate_draws(layout, own, states[v])
-        draws[begin[v] : end[v]] = own
-        batch[begin[v] : end[v]] = counted
-        accepted += more
+            mixes, n_accepted = independence_chain(
+                proposal, pi, states[v], discard[v], kept, thinning
+            )
+            realised = allocate_draws(layout, mixes, states[v])
+        draws[begin[v] : end[v]] = mixes
+        batch[begin[v] : end[v]] = realised
+        accepted += n_accepted
     return accepted
 
 
 @compiled
 def _block_weights(copies: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return what items count in allocations and in likelihoods, in blocks.
+    """Return the weights of items in allocations, and their exponents in likelihoods, in blocks.
 
-    Rows that stand for several items are allocated apart from the blocks. What fills up the last
-    block counts nothing, and has likelihood 1, so it may weigh 1.
+    Rows that stand for several items are allocated separately, so their weight is 0. Padding has
+    weight 0 and likelihood 1, so its exponent may be 1.
     """
     n = len(copies)
     n_blocks = (n + BLOCK - 1) // BLOCK

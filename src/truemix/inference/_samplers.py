@@ -1,4 +1,4 @@
-"""The kernels of a mix given one matrix: Gibbs, independence Metropolis, and NUTS."""
+"""Sample a mix given one matrix with the planned kernel: Gibbs, independence Metropolis, NUTS."""
 
 from __future__ import annotations
 
@@ -34,23 +34,24 @@ from truemix.inference._posterior import Posterior, make_posterior
 from truemix.inference._proposal import Proposal, independence_chain, no_proposal
 from truemix.inference._random import seed_state
 
-# Mean acceptances of NUTS to try in turn, until hardly any trajectory diverges.
+# Target acceptances of NUTS, tried in turn until hardly any trajectory diverges.
 _ACCEPT = (0.8, 0.95, 0.99)
-# Below this prior the log of an empty class has a tail so long that long steps hit its other end.
+# Below this prior the log share of an empty class has a very long tail, which needs short steps.
 _LONG_TAIL = 0.75
-# How far from the mode a chain of NUTS starts, in posterior standard deviations per coordinate.
+# Distance of the initial point from the mode, in posterior standard deviations per coordinate: NUTS
+# chains at the mode, and dispersed ones.
 _AT_THE_MODE, _FAR = 0.1, 3.0
-# The same for independent proposals: a chain that starts where hardly any lead to would stay there,
-# and nothing follows from that.
+# The same for independence Metropolis. A chain that starts where proposals have hardly any density
+# would stay there, which says nothing about convergence elsewhere.
 _WIDE = 2.0
-# A class is impossible for an item if its likelihood is this part of the largest.
+# A class is impossible for an item if its likelihood is below this fraction of the largest.
 _IMPOSSIBLE = 1e-12
 
 
 def sample_one(
     L: FloatArray, w: FloatArray, settings: Settings, seed: np.random.SeedSequence
 ) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
-    """Return what :func:`draw_mixes` does, with what failed among the diagnostics."""
+    """Return the result of :func:`draw_mixes`, with ``failed`` added to the diagnostics."""
     draws, batch, diagnostics = draw_mixes(L, w, settings, seed)
     diagnostics["failed"] = failures(diagnostics, len(draws)) if L.shape[1] > 1 else []
     return draws, batch, diagnostics
@@ -68,9 +69,9 @@ def draw_mixes(
     w : array of shape (n,)
         Positive weights, as counts.
     settings : Settings
-        What to draw.
+        Parameters of the sample.
     seed : SeedSequence
-        Where the randomness comes from.
+        The seed.
     """
     whole = bool((w == np.floor(w)).all())
     if settings.sampler == "gibbs":
@@ -91,7 +92,7 @@ def draw_mixes(
     K = len(posterior.mode)
     settled = settle(
         kernel, settings.draws, K,
-        thinning=plan.thinning, most=plan.most, certain=_certain(posterior),
+        thinning=plan.thinning, most=plan.max_thinning, certain=_certain(posterior),
     )  # fmt: skip
     draws = np.ascontiguousarray(settled.values[:, :K])
     if settled.values.shape[1] > K:
@@ -110,20 +111,20 @@ def draw_replicate(
     *,
     dispersed: bool,
 ) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
-    """Return a few draws of a single chain of NUTS, to be judged together with other replicates."""
+    """Return a few draws of one NUTS chain, to be diagnosed jointly with other replicates."""
     posterior = make_posterior(L, w, settings.prior, settings.temperature)
     layout = arrange(posterior.L, posterior.w, posterior.mode)
     stream, allocation = seed.spawn(2)
     spread = _FAR if dispersed else _AT_THE_MODE
-    own, accept = int(stream.generate_state(1, np.uint64)[0]), _acceptances(posterior)[0]
-    chain = run_nuts(posterior, settings.draws, settings.warmup, own, accept, spread)
+    number, accept = int(stream.generate_state(1, np.uint64)[0]), _acceptances(posterior)[0]
+    chain = run_nuts(posterior, settings.draws, settings.warmup, number, accept, spread)
     draws = np.ascontiguousarray(chain.draws)
     batch = allocate_draws(layout, draws, seed_state(allocation))
     return draws, batch, {**report_of([chain]), "thinning": 1}
 
 
 def check_gibbs(temperature: float, w: FloatArray, whole: bool) -> None:
-    """Refuse what Gibbs sampling cannot do."""
+    """Raise for a temperature or weights that Gibbs sampling does not support."""
     if temperature != 1.0:
         raise InputError(
             f"The 'temperature' parameter is {temperature:g} but sampler='gibbs' draws at "
@@ -148,9 +149,9 @@ def _only_one_class(draws: int) -> tuple[FloatArray, FloatArray, dict[str, Any]]
 
 
 def _certain(posterior: Posterior) -> BoolArray:
-    """Return which shares the items leave no doubt about: those of classes that explain none.
+    """Return which shares the items determine: those of classes impossible for every item.
 
-    If only one class explains any item, its share is certain too.
+    If only one class is possible for any item, its share is certain, too.
     """
     impossible = posterior.L.max(axis=0) <= _IMPOSSIBLE
     return np.asarray(impossible | (impossible.sum() == len(impossible) - 1))
@@ -159,29 +160,31 @@ def _certain(posterior: Posterior) -> BoolArray:
 def _starts(
     posterior: Posterior, plan: Plan, stream: np.random.SeedSequence, spread: float = np.inf
 ) -> list[Start]:
-    """Return the chains: the steps to discard are shared out, but a far start takes its own.
+    """Return the initial states of the chains.
 
-    Far starts are in the corners of the simplex, or ``spread`` standard deviations from the mode.
+    The steps to discard are divided among the chains; dispersed chains discard at least
+    ``plan.forget``. They start near corners of the simplex, or ``spread`` standard deviations from
+    the mode.
     """
     starts = []
-    # Any corner first: of many classes there are more than chains.
+    # A random first corner: there may be more corners than chains.
     first = int(stream.generate_state(1)[0])
-    for number, own in enumerate(stream.spawn(N_CHAINS)):
+    for number, seed in enumerate(stream.spawn(N_CHAINS)):
         pi, discard = posterior.mode.copy(), -(-plan.discard // N_CHAINS)
         if starts_far(number, SECOND):
             if spread < np.inf:
-                pi = away_from_mode(posterior, spread, own)
+                pi = away_from_mode(posterior, spread, seed)
             else:
-                pi = near_corner(far_start(own, len(pi)), first + number // SECOND)
+                pi = near_corner(far_start(seed, len(pi)), first + number // SECOND)
             discard = max(discard, plan.forget)
-        starts.append(Start((pi,), seed_state(own), discard))
+        starts.append(Start((pi,), seed_state(seed), discard))
     return starts
 
 
 def _gibbs(
     posterior: Posterior, layout: Layout, plan: Plan, stream: np.random.SeedSequence
 ) -> Kernel:
-    """Return Gibbs sampling, maybe with independent proposals; both views are columns."""
+    """Return the Gibbs kernel, with proposals if planned; columns: mix, then realised mix."""
     tries = 0 if plan.proposal is None else 1
     proposal = plan.proposal or no_proposal(len(posterior.mode))
 
@@ -199,7 +202,7 @@ def _gibbs(
 def _metropolis(
     posterior: Posterior, plan: Plan, proposal: Proposal, stream: np.random.SeedSequence
 ) -> Kernel:
-    """Return Metropolis sampling with independent proposals."""
+    """Return the independence Metropolis kernel."""
 
     def step(start: Start, discard: int, kept: int, thinning: int) -> tuple[FloatArray, int]:
         (pi,) = start.place
@@ -214,14 +217,14 @@ def _acceptances(posterior: Posterior) -> list[float]:
 
 
 def _nuts(posterior: Posterior, settings: Settings, stream: np.random.SeedSequence) -> Kernel:
-    """Return NUTS; its first chain finds steps that are short enough."""
+    """Return the NUTS kernel; its first chain raises the target acceptance if it diverges."""
     kept = draws_per_chain(settings.draws, NUTS_CHAINS)
-    most = NUTS_CHAINS * MAX_CHAINS + len(_ACCEPT)
-    seeds = iter(stream.generate_state(most, np.uint64).tolist())
+    max_runs = NUTS_CHAINS * MAX_CHAINS + len(_ACCEPT)
+    seeds = iter(stream.generate_state(max_runs, np.uint64).tolist())
     accept = _acceptances(posterior)
 
     def run(number: int, first: bool) -> Chain:
-        # Chains that follow start from the same mode and scales: less is left to adapt.
+        # All chains start from the same mode and scales, so later ones get a shorter warm-up.
         warmup = settings.warmup if first else settings.warmup // NUTS_CHAINS
         spread = _FAR if starts_far(number) else _AT_THE_MODE
         chain = run_nuts(posterior, kept, warmup, next(seeds), accept[0], spread)

@@ -20,12 +20,12 @@ from truemix._compiled import compiled, compiled_vectors
 from truemix._typing import FloatArray
 from truemix.inference._active_set import quadratic_step
 
-# EM sweeps at the start, unless the gap there is below _NEAR: Newton is better from then on.
+# Initial EM sweeps, unless the gap is already below _NEAR, where Newton steps are better.
 _SWEEPS = 3
 _NEAR = 0.05
-# The share of the predicted decrease that a step has to bring.
+# Armijo condition: the fraction of the predicted decrease that a step must achieve.
 _ARMIJO = 1e-4
-# A decrease of the objective that rounding would hide.
+# Decreases of the objective below this are lost in rounding errors.
 _NOISE = 1e-15
 
 
@@ -46,13 +46,13 @@ def solve_mixture(
     tol : float
         The duality gap to reach.
     max_iter : int
-        The most steps to take, EM sweeps included.
+        Maximum number of iterations, EM sweeps included.
 
     Returns
     -------
     x, gap, iterations, converged
-        The point, its duality gap, the steps taken, and whether the gap is at most ``tol`` with
-        every class that does not belong to the optimum at exactly zero.
+        The point, its duality gap, the number of iterations, and whether the gap is at most ``tol``
+        with every class outside the support of the optimum exactly zero.
     """
     n, K = L.shape
     x, u, g = start.copy(), np.empty(n), np.empty(K)
@@ -78,8 +78,8 @@ def solve_mixture(
         if length > 0.0:
             for k in range(K):
                 x[k] = y[k] if exact else x[k] + length * step[k]
-            # After a shortened step one EM sweep: it cannot fail, and it moves classes of tiny
-            # prevalence by orders of magnitude where Newton only doubles them.
+            # After a damped step, one EM sweep: it always improves, and it changes tiny shares by
+            # orders of magnitude where Newton only doubles them.
             sweeps = 0 if exact else 1
         else:
             for k in range(K):
@@ -88,8 +88,8 @@ def solve_mixture(
         _normalise(x)
         _gradient(L, w, x, u, g)
         gap = _gap(g)
-        # Only a full quadratic step decides which classes are exactly zero, so the last step has
-        # to be one, also where EM alone has already closed the gap.
+        # Only a full quadratic step sets shares exactly to zero, so the last step has to be one,
+        # even if EM alone has closed the gap.
         if exact and gap <= tol and _slackness(x, g) <= tol:
             converged = True
             break
@@ -98,8 +98,8 @@ def solve_mixture(
 
 @compiled
 def _normalise(x: FloatArray) -> None:
-    # Along a ray phi is smallest on the simplex, so this never undoes a step. Shares that small
-    # cannot matter, see _floor and the least weight, but would lose their digits.
+    # Along a ray phi is smallest on the simplex, so this never undoes a step. Shares below 1e-300
+    # do not matter (see _floor and MIN_WEIGHT), but are subject to loss of precision.
     total = 0.0
     for k in range(len(x)):
         if x[k] < 1e-300:
@@ -111,7 +111,7 @@ def _normalise(x: FloatArray) -> None:
 
 @compiled
 def _make_possible(L: FloatArray, w: FloatArray, x: FloatArray) -> None:
-    """Mix in the uniform point when a row is (nearly) impossible under ``x``."""
+    """Mix ``x`` with the uniform point if a row is (nearly) impossible under it."""
     n, K = L.shape
     for i in range(n):
         total = 0.0
@@ -125,8 +125,8 @@ def _make_possible(L: FloatArray, w: FloatArray, x: FloatArray) -> None:
 
 @compiled
 def _floor(weight: float, K: int) -> float:
-    # At the optimum g_k <= 1 for all k, and each row has a class with L = 1: so u_i >= w_i there.
-    # Staying above a fraction of that bounds w/u, g and H, whatever the data.
+    # At the optimum g_k <= 1 for all k, and each row has a class with L = 1, so u_i >= w_i.
+    # Staying above a fraction of that bounds w/u, g and H for any data.
     return 1e-3 * weight / K
 
 
@@ -158,18 +158,18 @@ def _times(L: FloatArray, x: FloatArray, out: FloatArray) -> None:
 
 @compiled
 def _gap(g: FloatArray) -> float:
-    """Return the duality gap: how much the objective is at most below its maximum."""
-    most = 1.0
+    """Return the duality gap: an upper bound of how far the objective is from its maximum."""
+    largest = 1.0
     for k in range(len(g)):
-        # Written so that a NaN, should one ever come up, is not taken for an optimum.
-        if not g[k] <= most:
-            most = g[k]
-    return most - 1.0
+        # Negated, so that NaN is not taken for an optimum.
+        if not g[k] <= largest:
+            largest = g[k]
+    return largest - 1.0
 
 
 @compiled
 def _slackness(x: FloatArray, g: FloatArray) -> float:
-    """Return the largest ``1 - g_k`` among the classes that are not zero."""
+    """Return the complementary slackness error: the largest ``1 - g_k`` with ``x_k > 0``."""
     worst = 0.0
     for k in range(len(x)):
         if x[k] > 0.0:
@@ -181,8 +181,8 @@ def _slackness(x: FloatArray, g: FloatArray) -> float:
 def _working_set(x: FloatArray, g: FloatArray) -> npt.NDArray[np.int64]:
     """Return the classes the quadratic step may change.
 
-    A class at zero whose gradient is far from 1 would stay there; leaving it out makes the
-    Hessian, the dearest part, cheaper. The gap is always taken over all classes.
+    A class at zero whose gradient is well below 1 would stay there; leaving it out makes the
+    Hessian, the most expensive part, cheaper. The gap is always taken over all classes.
     """
     idx = np.empty(len(x), np.int64)
     m = 0
@@ -223,7 +223,7 @@ def _hessian(
 def _line_search(
     w: FloatArray, u: FloatArray, v: FloatArray, g: FloatArray, step: FloatArray
 ) -> float:
-    """Return how far to go along ``step`` (1: all the way, 0: no descent), ``v = L step``."""
+    """Return the step length along ``step`` (1: full step, 0: no descent), ``v = L step``."""
     n, K = len(u), len(g)
     slope = 0.0
     total = 0.0
@@ -238,11 +238,11 @@ def _line_search(
         if u[i] + v[i] < floor:
             limit = min(limit, (u[i] - floor) / -v[i])
     t = min(1.0, 0.99 * limit)
-    # Too small a change to be seen in the objective: only the gap can tell whether it helps.
+    # The change is below the precision of the objective: only the gap can show progress.
     if slope > -_NOISE:
         return t
     while t > 1e-10:
-        # log1p of the relative change keeps the digits that a difference of two objectives loses.
+        # log1p of the relative change avoids the cancellation in a difference of two objectives.
         change = t * total
         for i in range(n):
             change -= w[i] * np.log1p(t * v[i] / u[i])

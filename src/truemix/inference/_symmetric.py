@@ -1,7 +1,7 @@
-"""Small symmetric matrices, without LAPACK.
+"""Linear algebra of small symmetric matrices, without LAPACK.
 
-Its threads cost more than they bring at the sizes of a mix, most of all beside other threads, and
-round differently in different numbers, while draws must depend on the seed alone.
+At these sizes LAPACK's threads cost more than they gain, and its results depend on the number of
+threads, while draws must depend on the seed alone.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from truemix._compiled import compiled_vectors
 from truemix._typing import FloatArray
 
-# Cosines between rows below this count as zero; rounds of Jacobi's method, which needs about 8.
+# Cosines below this count as orthogonal; maximum rounds of Jacobi's method, which needs about 8.
 _ORTHOGONAL, _ROUNDS = 1e-12, 30
 _POWERS = 100
 
@@ -26,7 +26,7 @@ def invert_cholesky(P: FloatArray) -> FloatArray:
             total = P[a, b]
             for c in range(b):
                 total -= R[a, c] * R[b, c]
-            # A pivot lost to rounding only makes the coordinates less round.
+            # A pivot lost to rounding only makes the whitening less exact.
             R[a, b] = np.sqrt(max(total, 1e-12 * P[a, a])) if a == b else total / R[b, b]
     for b in range(m):
         inverse[b, b] = 1.0 / R[b, b]
@@ -40,11 +40,11 @@ def invert_cholesky(P: FloatArray) -> FloatArray:
 
 @compiled_vectors
 def largest_eigenvalue(A: FloatArray) -> float:
-    """Return the largest eigenvalue of ``A``, which has no negative one, by powers of it."""
+    """Return the largest eigenvalue of a positive semi-definite matrix, by power iteration."""
     m = len(A)
     x, y, value = np.empty(m), np.empty(m), 0.0
     for a in range(m):
-        # Any vector that nothing has a reason to be orthogonal to.
+        # An arbitrary vector, unlikely to be orthogonal to the eigenvector.
         x[a] = np.sin(1.0 + a * a)
     for _ in range(_POWERS):
         square, product, norm = 0.0, 0.0, 0.0
@@ -69,9 +69,9 @@ def largest_eigenvalue(A: FloatArray) -> float:
 def diagonalize(A: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return eigenvalues and, in rows, eigenvectors of a positive definite matrix.
 
-    Rotates pairs of rows until all are orthogonal (one-sided Jacobi): they are then the
-    eigenvectors times their eigenvalues. Those that are tiny beside the largest are less exact,
-    but vectors are orthogonal in any case.
+    One-sided Jacobi: rotates pairs of rows until all are orthogonal; they are then the eigenvectors
+    times their eigenvalues. Relatively tiny eigenvalues are less accurate, but the vectors are
+    always orthogonal.
     """
     m = len(A)
     rows, values = A.copy(), np.empty(m)
@@ -94,7 +94,7 @@ def diagonalize(A: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 @compiled_vectors
 def _rotate(x: FloatArray, y: FloatArray) -> float:
-    """Rotate two rows so that they become orthogonal; return the cosine they had."""
+    """Rotate two rows so that they become orthogonal; return their cosine before."""
     xx, yy, xy = 0.0, 0.0, 0.0
     for j in range(len(x)):
         xx += x[j] * x[j]

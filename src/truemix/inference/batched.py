@@ -1,4 +1,4 @@
-"""Many bags of items from one pool, on all cores."""
+"""Maximum-likelihood mixes and posterior draws of many bags from one pool, on all cores."""
 
 from __future__ import annotations
 
@@ -78,11 +78,11 @@ def maximize_mixtures(
     counted = None if weights is None else check_counts(weights, len(values))
 
     def solve(bag: int) -> MixtureFit:
-        own = L[rows[bag]]
-        w = relative_weights(None if counted is None else counted[rows[bag]], len(own))
-        x, gap, steps, converged = solve_mixture(own, w, firsts[bag], float(tol), int(max_iter))
+        items = L[rows[bag]]
+        w = relative_weights(None if counted is None else counted[rows[bag]], len(items))
+        x, gap, steps, converged = solve_mixture(items, w, firsts[bag], float(tol), int(max_iter))
         check_finite("mix", x)
-        mean = float(w @ (np.log(own @ x) + peaks[rows[bag]]))
+        mean = float(w @ (np.log(items @ x) + peaks[rows[bag]]))
         return MixtureFit(x, float(gap), int(steps), bool(converged), mean)
 
     fits: list[MixtureFit | None] = [None] * len(rows)
@@ -119,8 +119,8 @@ def sample_mixtures(
     weights : array-like of shape (n,), optional
         How many items each row of the pool stands for; 1 by default.
     random_state : int, Generator, None, or a sequence of them
-        One seed for every bag, or one for each. An integer means the same random stream in each
-        bag; for draws that are compared between bags give each its own.
+        One seed for all bags, or one for each. An integer means the same random stream in each
+        bag; if draws are compared between bags, give each bag its own seed.
 
     Returns
     -------
@@ -158,9 +158,9 @@ def draw_bags(
 
     def work(block: slice) -> None:
         for bag in range(block.start, block.stop):
-            own = _items_of(L, rows[bag])
-            w = np.ones(len(own)) if weights is None else weights[rows[bag]]
-            results = sample_one(*_counted(own, w), settings, seeds[bag])
+            items = _items_of(L, rows[bag])
+            w = np.ones(len(items)) if weights is None else weights[rows[bag]]
+            results = sample_one(*_counted(items, w), settings, seeds[bag])
             samples[bag] = MixtureSample(*results)
 
     for_each_block(work, len(rows), 1)
@@ -168,7 +168,7 @@ def draw_bags(
 
 
 def seeds_of_bags(random_state: Seed | Sequence[Seed], n_bags: int) -> list[np.random.SeedSequence]:
-    """Return the seed of each bag, from one for all or one for each."""
+    """Return the seed of each bag, given one for all or one for each."""
     if random_state is None or not isinstance(random_state, Sequence | np.ndarray):
         random_state = [random_state] * n_bags
     if len(random_state) != n_bags:
@@ -176,7 +176,7 @@ def seeds_of_bags(random_state: Seed | Sequence[Seed], n_bags: int) -> list[np.r
             f"random_state has {len(random_state)} seeds for {n_bags} bags; expected a single "
             "seed, or one for each bag."
         )
-    # In this order, so that one generator gives each bag what it would get one by one.
+    # In order: a shared generator advances as in separate calls.
     return [check_seed(state) for state in random_state]
 
 
@@ -202,7 +202,7 @@ def check_bags(bags: Sequence[npt.ArrayLike], n: int) -> list[IntArray]:
 
 
 def _scale_pool(values: FloatArray, rows: list[IntArray]) -> tuple[FloatArray, FloatArray]:
-    """Scale the pool once; only rows that are in some bag need a possible class."""
+    """Scale the pool once; only rows that are in a bag need a possible class."""
     used = np.zeros(len(values))
     for index in rows:
         used[index] = 1.0
@@ -211,12 +211,12 @@ def _scale_pool(values: FloatArray, rows: list[IntArray]) -> tuple[FloatArray, F
 
 
 def _items_of(L: FloatArray, rows: IntArray) -> FloatArray:
-    """Return some rows; without a copy if they are all rows in order, as in most calls."""
+    """Return some rows, without a copy if they are all rows in order (the common case)."""
     return L if np.array_equal(rows, np.arange(len(L))) else L[rows]
 
 
 def _counted(L: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the rows that count at all."""
+    """Return the rows of positive weight."""
     return (L, w) if w.all() else (L[w > 0], w[w > 0])
 
 

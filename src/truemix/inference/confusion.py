@@ -1,4 +1,4 @@
-"""Draws of the mix when the classifier's confusion matrix is itself uncertain."""
+"""Draws from the joint posterior of the mix and the classifier's confusion matrix."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from truemix.inference._nutpie import Chain
     from truemix.inference._plan import Settings
 
-# How far sweeps may be thinned to get the promised effective draws.
+# Maximum thinning to reach the effective sample size.
 MAX_THINNING = 256
 MAX_CHAINS = 8
-# How far from the centre of what is known beforehand chains of NUTS start.
+# Distance of NUTS' initial points from the origin: chains at the centre, and dispersed ones.
 _AT_THE_MODE, _FAR = 0.1, 2.0
 
 
@@ -62,9 +62,9 @@ def sample_confusion(
     -----
     Gibbs sampling with the unlabelled items' true classes as latent variables. At other
     temperatures the same step is a proposal of a Metropolis-Hastings sampler: it leaves out less
-    than half an item per predicted class, so nearly all proposals are accepted. Slices along lines
-    that exchange two classes' shares follow each step; without them the draws of a weak
-    classifier's mix would be worth a hundredth of their number.
+    than half an item per predicted class, so nearly all proposals are accepted. Slice-sampling
+    moves that exchange mass between two classes follow each step; without them the effective sample
+    size for a weak classifier would be a hundredth of the number of draws.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def sample_confusion(
 
 
 class _Problem(NamedTuple):
-    """The prior of the mix, what is known of the rows, and the counts, tempered and as given."""
+    """Dirichlet parameters of the mix and of the rows; predicted counts, tempered and as given."""
 
     prior: FloatArray
     row_shapes: FloatArray
@@ -122,7 +122,7 @@ def _draw(problem: _Problem, settings: Settings, seed: np.random.SeedSequence) -
 
 
 def _gibbs(problem: _Problem, settings: Settings, seed: np.random.SeedSequence) -> Kernel:
-    """Return Gibbs sampling of mix and confusion matrix; both views are columns."""
+    """Return the joint Gibbs kernel; columns: mix, then realised mix."""
     from truemix.inference._chains import N_CHAINS, Start, Stepped
     from truemix.inference._joint_gibbs import joint_sweeps
     from truemix.inference._random import seed_state
@@ -133,8 +133,10 @@ def _gibbs(problem: _Problem, settings: Settings, seed: np.random.SeedSequence) 
         return np.hstack([mixes, batch]), accepted
 
     starts = [
-        Start(_start(problem, number, own), seed_state(own), _discard(settings.warmup, number))
-        for number, own in enumerate(seed.spawn(N_CHAINS))
+        Start(
+            _start(problem, number, stream), seed_state(stream), _discard(settings.warmup, number)
+        )
+        for number, stream in enumerate(seed.spawn(N_CHAINS))
     ]
     return Stepped(step, starts)
 
@@ -142,7 +144,7 @@ def _gibbs(problem: _Problem, settings: Settings, seed: np.random.SeedSequence) 
 def _start(
     problem: _Problem, number: int, seed: np.random.SeedSequence
 ) -> tuple[FloatArray, FloatArray]:
-    """Return where a chain starts: in the middle of what is known beforehand, or anywhere."""
+    """Return the initial state of a chain: the uniform mix and the mean matrix, or dispersed."""
     from truemix.inference._chains import SECOND, far_start, near_corner, starts_far
 
     n_classes, n_decisions = problem.row_shapes.shape
@@ -154,14 +156,14 @@ def _start(
 
 
 def _discard(warmup: int, number: int) -> int:
-    """Return a chain's part of the sweeps to discard; a far start takes twice as many."""
+    """Return how many sweeps a chain discards; dispersed chains discard twice as many."""
     from truemix.inference._chains import N_CHAINS, SECOND, starts_far
 
     return -(-warmup * (2 if starts_far(number, SECOND) else 1) // N_CHAINS)
 
 
 def _nuts(problem: _Problem, settings: Settings, stream: np.random.SeedSequence) -> Kernel:
-    """Return NUTS on mix and confusion matrix."""
+    """Return the joint NUTS kernel."""
     from truemix.inference._chains import NUTS_CHAINS, Restarted, draws_per_chain, starts_far
     from truemix.inference._joint_nuts import run_joint_nuts
 

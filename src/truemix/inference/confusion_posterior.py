@@ -1,4 +1,4 @@
-"""Draws of the mix from counts of observations, with an uncertain confusion matrix."""
+"""The inference part of Bayesian ACC and PQ: joint posterior of mix and confusion matrix."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from truemix.inference.sampling import MixtureSample
 
 
 class ConfusionPosterior(BaseEstimator):
-    """Mix and confusion matrix, both uncertain, drawn jointly.
+    """Draws from the joint posterior of mix and confusion matrix.
 
     References of class k are observed as ``counts[k] ~ Multinomial(M[k])`` with a uniform prior on
     each row of M, the items of the batch as ``Multinomial(p M)``, and ``p ~ Dirichlet(prior)``;
-    the temperature applies to both likelihoods. The batch teaches the model, too: that is why this
-    is an inference of its own beside :class:`truemix.inference.Posterior`.
+    the temperature applies to both likelihoods. Unlike :class:`truemix.inference.Posterior`, the
+    batch also updates the model, here the confusion matrix.
 
     Parameters
     ----------
@@ -90,10 +90,10 @@ class ConfusionPosterior(BaseEstimator):
         def work(block: slice) -> None:
             for bag in range(block.start, block.stop):
                 rows = bags[bag]
-                own = layers[:, rows]
+                observed = layers[:, rows]
                 if weights is not None:
-                    own = own * weights[rows, None]
-                samples[bag] = self._sample(counts, own.sum(axis=1))
+                    observed = observed * weights[rows, None]
+                samples[bag] = self._sample(counts, observed.sum(axis=1))
 
         for_each_block(work, len(bags), 1)
         return [result_of(samples[bag], self.estimand) for bag in range(len(bags))]
@@ -101,21 +101,21 @@ class ConfusionPosterior(BaseEstimator):
     def infer_in_turn(
         self, replicates: Replicates, bags: list[IntArray], weights: FloatArray | None = None
     ) -> Iterator[MixtureResult]:
-        """Yield the mix of each bag; draws of a few bags are held at a time."""
+        """Yield the mix of each bag; only a few bags' draws are in memory at a time."""
         n_classes = len(replicates.known_counts)
         for block in blocks_of_bags(len(bags), int(self.draws), n_classes):
             yield from self.infer(replicates, bags[block], weights)
 
     def _sample(self, counts: FloatArray, observed: FloatArray) -> MixtureSample:
-        """Return draws given the observations by each model ``(M, D)``, models in turn."""
+        """Return draws given the observed sums of each layer ``(M, D)``, spread over the layers."""
         draws = int(self.draws)
         n_layers = min(len(observed), draws)
         shares = np.diff(np.linspace(0, draws, n_layers + 1).astype(np.intp))
         more = np.random.SeedSequence(self.seed_).generate_state(n_layers - 1).tolist()
         return mix_samples([
             sample_confusion(
-                counts, own, prior=self._prior, temperature=self.temperature, draws=int(share),
+                counts, sums, prior=self._prior, temperature=self.temperature, draws=int(share),
                 warmup=self.warmup, sampler=self.sampler, random_state=seed,
             )
-            for own, share, seed in zip(observed, shares, [self.seed_, *more], strict=False)
+            for sums, share, seed in zip(observed, shares, [self.seed_, *more], strict=False)
         ])  # fmt: skip

@@ -11,15 +11,15 @@ from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.inference.protocol import MixtureResult, Replicates, weighted_mean
 from truemix.validation import shown_list
 
-# Weight of the pull towards the reference mix among equally good answers. Small enough to move a
-# well-determined answer by less than float64 shows in a share.
+# Ridge weight that breaks ties towards the reference mix. So small that it moves a well-determined
+# solution by less than the precision of float64.
 TIE_BREAK = 1e-14
-# Below this ratio of singular values, differences between mixes drown in rounding.
+# Below this ratio of smallest to largest singular value the matrix counts as singular.
 SINGULAR = 1e-10
 
 
 class LeastSquares(BaseEstimator):
-    """Match the mean observation: adjusted counts.
+    """Least squares on the simplex: match the mean observation (adjusted counts).
 
     A mix p of classes makes the mean observation ``C p``, where column k of C is the mean
     observation of class k's references. The estimate is ``argmin over the simplex of
@@ -46,7 +46,7 @@ class LeastSquares(BaseEstimator):
     _train_prevalence: FloatArray
 
     def prepare(self, classes: AnyArray, train_prevalence: FloatArray) -> None:
-        """Remember the reference mix, which breaks ties."""
+        """Store the reference mix, which breaks ties."""
         self._classes, self._train_prevalence = classes, train_prevalence
 
     def infer(
@@ -77,7 +77,7 @@ class LeastSquares(BaseEstimator):
     ) -> dict[str, Any]:
         singular_values = np.linalg.svd(C, compute_uv=False)
         identifiable = bool(singular_values[-1] > SINGULAR * singular_values[0])
-        # Only where observations are those of classes has a row the name of one.
+        # Rows can be named after classes only if observations are decisions or posteriors.
         square = C.shape[0] == C.shape[1]
         never = self._classes[~C.any(axis=1)] if square else np.array([])
         diagnostics: dict[str, Any] = {

@@ -15,8 +15,8 @@ import numpy as np
 from truemix._typing import FloatArray
 from truemix.inference.maximum_likelihood import maximize_mixture
 
-# The divergence at which their confidence takes its nominal value, that value for the distance of
-# the training mix from uniform, and the weights of the two confidences.
+# Constants of the paper: the divergence at which confidence takes its nominal value; that value for
+# the distance of the training mix from uniform; the weights of the two confidences.
 NOMINAL_DIVERGENCE = 0.5
 TRAINING_CONFIDENCE = 0.2
 UNIFORM_WEIGHT, TRAINING_WEIGHT = 0.9, 0.1
@@ -27,7 +27,7 @@ def adaptive_prior(
 ) -> FloatArray:
     """Return the parameters of the symmetric Dirichlet prior that MAPLS would use for a batch.
 
-    With several layers below each other, each item counts once.
+    With several stacked layers, each item has total weight 1.
 
     Examples
     --------
@@ -50,9 +50,9 @@ def adaptive_prior(
 def most_probable_mix(
     log_likelihood: FloatArray, prior: FloatArray, n_layers: int = 1
 ) -> FloatArray | None:
-    """Return the mode of the posterior; None if a parameter below 1 leaves none.
+    """Return the mode of the posterior (MAP); None if a prior parameter is below 1.
 
-    A Dirichlet prior of parameter a acts like ``a - 1`` more items of a class, known for sure.
+    A Dirichlet prior of parameter a acts like ``a - 1`` more items known to be of the class.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The maximum-likelihood mix, with a certificate of how close to the maximum it is."""
+"""The maximum-likelihood mix of one matrix, certified by its duality gap."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from truemix.inference._checks import (
 
 @dataclass(frozen=True, eq=False)
 class MixtureFit:
-    """The mix that maximises a likelihood, and the proof that it does.
+    """The maximum-likelihood mix, with its optimality certificate.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class MixtureFit:
     gap : float
         The duality gap: no other mix has a mean log-likelihood that is higher by more than this.
     iterations : int
-        Steps of the solver, EM sweeps included.
+        Iterations of the solver, EM sweeps included.
     converged : bool
         Whether the gap reached the tolerance; false only when the iterations ran out.
     log_likelihood : float
@@ -69,10 +69,11 @@ def maximize_mixture(
     tol : float
         The duality gap at which to stop. About 1e-12 can be reached.
     max_iter : int
-        The most steps to take.
+        Maximum number of iterations.
     start : array-like of shape (K,), optional
-        Where to start, e.g. the mix of a similar batch; uniform by default. It does not change
-        the maximum, but which maximiser is found if there are several, as with identical classes.
+        Initial mix, e.g. that of a similar batch; uniform by default. It does not change the
+        maximum, but determines which maximiser is found if there are several, as with identical
+        classes.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Point estimates: counting, and maximum likelihood."""
+"""Inference parts that return point estimates: ``MaximumLikelihood`` and ``Counting``."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ COUNTS_BYTES = 32 << 20
 
 
 class MaximumLikelihood(BaseEstimator):
-    """The mix that makes the items most likely.
+    """The maximum-likelihood mix.
 
-    ``argmax over the simplex of sum_i w_i log(sum_k p_k L[i, k])``, solved to the optimum with a
-    certificate (:func:`truemix.inference.maximize_mixture`). Layers are pooled: each item counts
-    once, split evenly over the models that scored it.
+    ``argmax over the simplex of sum_i w_i log(sum_k p_k L[i, k])``, solved to the optimum and
+    certified by its duality gap (:func:`truemix.inference.maximize_mixture`). Layers are pooled:
+    the weight of an item is split evenly over the models that scored it.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class MaximumLikelihood(BaseEstimator):
     def infer(
         self, replicates: Replicates, bags: list[IntArray], weights: FloatArray | None = None
     ) -> list[MixtureResult]:
-        """Return the most likely mix of each bag, with its duality gap."""
+        """Return the maximum-likelihood mix of each bag, with its duality gap."""
         fits = maximize_mixtures(
             *pooled(replicates.layers, bags), weights=_repeated(weights, replicates.n_layers)
         )
@@ -49,10 +49,10 @@ class MaximumLikelihood(BaseEstimator):
     def mixes(
         self, replicates: Replicates, bags: list[IntArray], near: FloatArray | None = None
     ) -> FloatArray:
-        """Return only the mixes, ``(n_bags, K)``, starting from answers that are near."""
-        # What is near may not know of the unknown.
-        useful = near is not None and near.shape[1] == replicates.n_columns
-        fits = maximize_mixtures(*pooled(replicates.layers, bags), starts=near if useful else None)
+        """Return only the mixes, ``(n_bags, K)``; ``near`` are initial mixes of the solver."""
+        # They may lack the column of the unknown class.
+        fitting = near is not None and near.shape[1] == replicates.n_columns
+        fits = maximize_mixtures(*pooled(replicates.layers, bags), starts=near if fitting else None)
         return np.array([fit.prevalence for fit in fits])
 
 
@@ -91,7 +91,7 @@ class Counting(BaseEstimator):
     ) -> FloatArray:
         """Return the same as one matrix, ``(n_bags, K)``."""
         observed = replicates.layers.mean(axis=0)
-        # As a product with the counts of each row in each bag, a block of bags at a time.
+        # A matrix product with how often each row is in each bag, one block of bags at a time.
         n_items = len(observed)
         mixes = np.empty((len(bags), observed.shape[1]))
         for block in row_blocks(len(bags), max(1, COUNTS_BYTES // (8 * n_items))):

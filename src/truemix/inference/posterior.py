@@ -1,4 +1,4 @@
-"""Draws from the posterior of the mix, under one matrix or under many replicates of it."""
+"""The inference part ``Posterior``: draws of the mix under one matrix, or many replicates of it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from truemix.validation import check_choice, check_integer, check_number, parame
 
 ESTIMANDS = ("batch", "population")
 MAPLS = "mapls"
-# Draws of the bags that are worked on together.
+# Memory for the draws of the bags in one block.
 DRAWS_BYTES = 32 << 20
 
 
@@ -41,7 +41,7 @@ class Posterior(BaseEstimator):
     temperature : float
         T. Above 1 the batch counts less and intervals widen.
     draws, warmup : int
-        Draws to return, and to discard before.
+        Number of draws to return, and of warm-up draws to discard.
     sampler : {"auto", "nuts", "gibbs"}
         As for :func:`truemix.inference.sample_mixture`.
     estimand : {"batch", "population"}
@@ -49,13 +49,13 @@ class Posterior(BaseEstimator):
     replicated : bool
         Whether to spread the draws over replicates of the references, if the model has any.
     with_mode : bool
-        Also tell the most probable mix, as ``map`` in the diagnostics.
+        Whether to add the mode of the posterior to the diagnostics, as ``map``.
     random_state : int, Generator or None
         The same seed gives the same draws. None takes a new one in each ``fit``.
 
     Examples
     --------
-    Thirty items of one class and ten of another, without doubt:
+    Thirty items certainly of one class and ten of another:
 
     >>> likelihood = np.repeat([[1.0, 0.0], [0.0, 1.0]], [30, 10], axis=0)
     >>> with np.errstate(divide="ignore"):
@@ -149,7 +149,7 @@ class Posterior(BaseEstimator):
     def infer_in_turn(
         self, replicates: Replicates, bags: list[IntArray], weights: FloatArray | None = None
     ) -> Iterator[MixtureResult]:
-        """Yield the mix of each bag; draws of a few bags are held at a time."""
+        """Yield the mix of each bag; only a few bags' draws are in memory at a time."""
         for block in blocks_of_bags(len(bags), int(self.draws), replicates.n_columns):
             yield from self.infer(replicates, bags[block], weights)
 
@@ -157,7 +157,7 @@ class Posterior(BaseEstimator):
         self, replicates: Replicates, bags: list[IntArray], near: FloatArray | None = None
     ) -> FloatArray:
         """Return only the posterior means, ``(n_bags, K)``."""
-        return np.array([each.prevalence for each in self.infer_in_turn(replicates, bags)])
+        return np.array([result.prevalence for result in self.infer_in_turn(replicates, bags)])
 
     def _sample(
         self,
@@ -167,16 +167,21 @@ class Posterior(BaseEstimator):
         prior: FloatArray,
         weights: FloatArray | None,
     ) -> list[MixtureSample]:
-        # A further column is the unknown, which counts as much as one item.
-        whole = np.append(prior, np.ones(replicates.n_columns - len(prior)))
+        # A further column is the unknown class, with Dirichlet parameter 1.
+        all_priors = np.append(prior, np.ones(replicates.n_columns - len(prior)))
         settings = check_settings(
-            replicates.n_columns, whole, self.temperature, self.draws, self.warmup, self.sampler
+            replicates.n_columns,
+            all_priors,
+            self.temperature,
+            self.draws,
+            self.warmup,
+            self.sampler,
         )
         seeds = [np.random.SeedSequence(self.seed_) for _ in bags]
         return sample_blocks(replicates.blocks(count), count, bags, settings, seeds, weights)
 
     def _prior_of(self, replicates: Replicates, rows: IntArray) -> FloatArray:
-        """Return the prior of one bag, which may follow from its items."""
+        """Return the prior of one bag; the adaptive prior depends on its items."""
         if self._fixed_prior is not None:
             return self._fixed_prior
         matrix = stacked(replicates.layers, rows)
@@ -184,7 +189,7 @@ class Posterior(BaseEstimator):
 
 
 def blocks_of_bags(n_bags: int, draws: int, n_columns: int) -> Iterator[slice]:
-    """Yield blocks of bags whose draws, in both views, may be held at once.
+    """Yield blocks of bags whose draws, of both estimands, fit into ``DRAWS_BYTES``.
 
     Examples
     --------
@@ -195,7 +200,7 @@ def blocks_of_bags(n_bags: int, draws: int, n_columns: int) -> Iterator[slice]:
 
 
 def check_sampling(inference: Any) -> None:
-    """Raise for a wrong parameter of any inference that draws."""
+    """Raise for an invalid parameter of any inference that samples."""
     check_number(inference.temperature, "temperature")
     check_integer(inference.draws, "draws")
     check_integer(inference.warmup, "warmup")
@@ -205,7 +210,7 @@ def check_sampling(inference: Any) -> None:
 
 
 def result_of(sample: MixtureSample, estimand: str) -> MixtureResult:
-    """Return a sample as the result for an estimand."""
+    """Return a sample as the result for one estimand."""
     views = {"population": sample.draws, "batch": sample.batch}
     draws = views.pop(estimand)
     return MixtureResult(

@@ -1,4 +1,4 @@
-"""What goes into an inference and what comes out, whichever one it is."""
+"""The interface of inference parts: ``Replicates`` in, ``MixtureResult`` out, and the protocol."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from truemix.exceptions import InputError
 
 @dataclass(frozen=True, eq=False)
 class MixtureResult:
-    """What an inference says about the mix of one bag.
+    """The result of an inference for one bag: a point estimate, maybe draws, and diagnostics.
 
     Attributes
     ----------
     prevalence : ndarray of shape (K,)
         The point estimate.
     diagnostics : dict
-        What the solver or sampler says about itself.
+        Diagnostics of the solver or sampler.
     draws : ndarray of shape (draws, K), optional
         Draws of the estimand that was asked for.
     other_draws : ndarray of shape (draws, K), optional
@@ -42,12 +42,12 @@ class MixtureResult:
 
 @dataclass(frozen=True, eq=False)
 class Replicates:
-    """The matrix of some items and replicates of it, made when they are asked for.
+    """The matrix of some items and replicates of it, computed lazily.
 
     A matrix holds log-likelihoods ``(n, K)``, or observations ``(n, D)`` whose sums per class are
-    known. There is one layer for each model of a cross-fitted classifier, and, where the references
-    leave a model uncertain, as many random replicates of each layer as are wanted. All are as
-    plausible as each other: point methods pool the layers, posteriors are mixed, never multiplied.
+    known. There is one layer for each model of a cross-fitted classifier and, where the references
+    leave the model uncertain, any number of random replicates of each layer. All are equally
+    plausible: point methods pool the layers; posteriors are mixed, never multiplied.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Replicates:
     random : function of the layer and of numbers, optional
         Returns random replicates of it, ``(v, n, D)``.
     shared_work : function of numbers, optional
-        Tells which replicates of a layer are cheaper when they are made together.
+        Returns group numbers: replicates of one group are cheaper to compute together.
     counts : ndarray of shape (K, D), optional
         For observations: their sum over the references of each class.
     counts_of : function of numbers, optional
@@ -79,7 +79,7 @@ class Replicates:
     shared_work: Callable[[IntArray], IntArray] = np.zeros_like
     counts: FloatArray | None = None
     counts_of: Callable[[IntArray], FloatArray] | None = None
-    # Replicates that were made all at once, for the next time: by their number.
+    # Cache of replicates that fit into memory together, keyed by how many there are.
     _made: dict[int, FloatArray] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -100,10 +100,10 @@ class Replicates:
         return self.counts
 
     def blocks(self, count: int) -> Iterator[tuple[IntArray, FloatArray]]:
-        """Yield the numbers of some replicates and their matrices ``(v, n, K)``, bounded in size.
+        """Yield replicates in blocks of bounded size: numbers ``(v,)`` and matrices ``(v, n, K)``.
 
-        Replicate v is replicate ``v // M`` of layer ``v % M``, so that all layers are met in turn;
-        without random replicates the layers themselves are the replicates. Number 0 comes first.
+        Replicate v is replicate ``v // M`` of layer ``v % M``, so that layers alternate; without
+        random replicates the layers themselves are the replicates. Number 0 comes first.
         """
         every = np.arange(count)
         if self.random is None:
@@ -115,18 +115,18 @@ class Replicates:
                 self._made[count] = self._in_turn(every)
             yield every, self._made[count]
             return
-        # Made together they share work, so it is done least often.
-        kind = every % self.n_layers + self.n_layers * self.shared_work(every // self.n_layers)
-        for each in np.unique(kind):
-            numbers = every[kind == each]
+        # Block by layer and group, so that shared work is not repeated.
+        group = every % self.n_layers + self.n_layers * self.shared_work(every // self.n_layers)
+        for value in np.unique(group):
+            numbers = every[group == value]
             for rows in row_blocks(len(numbers), at_once):
                 yield numbers[rows], self._in_turn(numbers[rows])
 
     def _in_turn(self, numbers: IntArray) -> FloatArray:
-        layer, own = numbers % self.n_layers, numbers // self.n_layers
+        layer, in_layer = numbers % self.n_layers, numbers // self.n_layers
         if (layer == layer[0]).all():
-            return self._random(int(layer[0]), own)
-        parts = {m: self._random(m, own[layer == m]) for m in np.unique(layer).tolist()}
+            return self._random(int(layer[0]), in_layer)
+        parts = {m: self._random(m, in_layer[layer == m]) for m in np.unique(layer).tolist()}
         first = parts[int(layer[0])]
         matrices = np.empty((len(numbers), *first.shape[1:]), dtype=first.dtype)
         for m in list(parts):
@@ -145,20 +145,20 @@ class Replicates:
 
 @runtime_checkable
 class Inference(Protocol):
-    """From the matrix to the mix.
+    """An inference part: estimates the mix from the matrix.
 
     An inference that has a class attribute ``consumes = "observations"`` gets observations instead
     of log-likelihoods; one with ``replicated = True`` and, after ``prepare``, an integer ``seed_``
     gets random replicates from models that have them.
 
-    Optional methods: ``check()`` raises for a wrong parameter; ``resolved() -> dict`` returns
+    Optional methods: ``check()`` raises for an invalid parameter; ``resolved() -> dict`` returns
     parameters as they were used; ``mixes(replicates, bags, near)`` returns only the point estimates
-    of many bags, ``(n_bags, K)``, starting from answers that are near; ``infer_in_turn`` is
-    ``infer`` as an iterator that holds the draws of a few bags at a time.
+    of many bags, ``(n_bags, K)``, with initial mixes ``near`` for a solver; ``infer_in_turn`` is
+    ``infer`` as an iterator, with only a few bags' draws in memory at a time.
     """
 
     def prepare(self, classes: AnyArray, train_prevalence: FloatArray) -> None:
-        """Get to know the classes and their shares in the references."""
+        """Store what depends on the classes and their shares in the references."""
         ...
 
     def infer(
@@ -179,17 +179,17 @@ class Inference(Protocol):
 
 
 def stacked(layers: FloatArray, rows: IntArray) -> FloatArray:
-    """Return the rows of some items, those of all layers below each other."""
+    """Return the rows of some items, with all layers stacked vertically."""
     return layers[:, rows].reshape(-1, layers.shape[2])
 
 
 def pooled(layers: FloatArray, bags: list[IntArray]) -> tuple[FloatArray, list[IntArray]]:
-    """Return all layers below each other as one matrix, and the rows of each bag in it."""
+    """Return all layers stacked as one matrix, and the rows of each bag in it."""
     n_layers, n_items, n_columns = layers.shape
     first = n_items * np.arange(n_layers)[:, None]
     return layers.reshape(-1, n_columns), [(first + rows).ravel() for rows in bags]
 
 
 def weighted_mean(values: FloatArray, weights: FloatArray | None) -> FloatArray:
-    """Return the mean of rows, each of which counts as often as its weight says."""
+    """Return the weighted mean of the rows; without weights, their mean."""
     return np.average(values, axis=0, weights=weights)

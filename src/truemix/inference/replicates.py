@@ -1,9 +1,9 @@
-"""Draws of a mix under several replicates of the matrix, each as plausible as the others.
+"""Draws of a mix under several equally plausible replicates of the matrix.
 
 Densities estimated from few references are uncertain, and so is a classifier trained on them. A
-set of replicates (reweighted references, models of several folds) stands for that uncertainty, and
-the posterior of the mix is the mixture of the replicates' posteriors: never their product, which
-would count every item once per replicate.
+set of replicates (reweighted references, models of several folds) represents that uncertainty. The
+posterior of the mix is the mixture of the replicates' posteriors, never their product, which would
+count every item once per replicate.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from truemix.inference._plan import Settings
     from truemix.inference._replicate_run import ReplicateRun
 
-# Sweeps to discard in each replicate, unless they forget slowly: chains start at their modes.
+# Warm-up sweeps per replicate: few, since chains start at their modes. Slow mixing lengthens it.
 WARMUP = 5
-# So many replicates are judged together, by how they differ; fewer one by one.
+# From this many replicates on, they are diagnosed jointly; fewer are diagnosed separately.
 MIN_REPLICATES = 8
-# Each thread holds what it works on twice; of matrices above this size one at a time is enough.
+# Each thread copies its matrix; matrices with more entries are processed one at a time.
 LARGE = 4_000_000
 
 
@@ -58,17 +58,17 @@ def sample_replicates(
         How many items each row of the pool stands for, a whole number; 1 by default.
     prior, temperature, draws, warmup, sampler, random_state
         As for :func:`truemix.inference.sample_mixtures`. The draws are spread evenly over the
-        replicates, in their order; of more replicates than draws the first ones are used.
+        replicates, in order; if there are more replicates than draws, the first ones are used.
 
     Returns
     -------
     list of MixtureSample
-        One per bag, with the ``replicate`` that each draw comes from and these diagnostics more:
-        ``replicates``, their number; ``between_variance`` and ``within_variance`` (K,), how much of
-        the variance of each share lies between the replicates and how much within them; ``mcse``
-        (K,), the Monte Carlo standard error of the mean of the draws. Of eight replicates or more
-        one in four starts far from its mode, and ``rhat`` compares these draws with the others;
-        fewer are judged one by one, with split R-hat.
+        One per bag, with the ``replicate`` that each draw comes from and additional diagnostics:
+        ``replicates``, their number; ``between_variance`` and ``within_variance`` (K,), the
+        variance of each share between and within replicates; ``mcse`` (K,), the Monte Carlo
+        standard error of the mean of the draws. With eight or more replicates, one chain in four is
+        dispersed (it starts far from its mode), and ``rhat`` compares these draws with the others;
+        fewer replicates are diagnosed separately, with split R-hat.
 
     Examples
     --------
@@ -106,10 +106,10 @@ def sample_blocks(
     seeds: list[np.random.SeedSequence],
     weights: FloatArray | None = None,
 ) -> list[MixtureSample]:
-    """Draw as :func:`sample_replicates` does, from replicates that come in blocks.
+    """Draw as :func:`sample_replicates` does, from replicates that arrive in blocks.
 
     Each block holds the numbers of some replicates and their matrices ``(v, n, K)``; the first
-    block begins with replicate 0, by which the run is planned.
+    block begins with replicate 0, which determines the sampling plan.
     """
     n_replicates = min(n_replicates, settings.draws)
     if n_replicates > 1:
@@ -118,20 +118,20 @@ def sample_blocks(
     for numbers, block in blocks:
         rows = check_bags(bags, block.shape[1])
         if n_replicates == 1:
-            # The plain case, with the very draws it would have by itself.
+            # A single matrix gives the same draws as sample_mixtures.
             return draw_bags(check_matrix(block[0]), rows, settings, seeds, weights)
         used = numbers < n_replicates
-        known = _check_replicates(block if used.all() else block[used], rows)
+        checked = _check_replicates(block if used.all() else block[used], rows)
         if not runs:
-            runs = _plan_runs(known[0], rows, n_replicates, settings, seeds, weights)
-        _extend(runs, known, numbers[used])
-        # Before the next block is made: the two together may be too much.
-        del block, known
+            runs = _plan_runs(checked[0], rows, n_replicates, settings, seeds, weights)
+        _extend(runs, checked, numbers[used])
+        # Free the block before the next one is made: both may not fit into memory.
+        del block, checked
     return [_mixture(run) for run in runs]
 
 
 def _check_whole(weights: FloatArray | None) -> FloatArray | None:
-    """Refuse weights under which no class could be drawn for each of the items of a row."""
+    """Raise for fractional weights: items are allocated to classes one by one."""
     if weights is not None and (weights != np.floor(weights)).any():
         row = int(np.argmax(weights != np.floor(weights)))
         raise InputError(
@@ -146,9 +146,9 @@ def _check_replicates(block: FloatArray, rows: list[IntArray]) -> FloatArray:
     used[np.concatenate(rows)] = 1.0
     for matrix in block:
         check_rows(check_matrix(matrix), used)
-    # Single precision may stay: the samplers scale each row by itself.
-    kept = block.dtype if block.dtype in (np.float32, np.float64) else np.float64
-    return np.ascontiguousarray(block, dtype=kept)
+    # Single precision is enough: the samplers scale each row.
+    dtype = block.dtype if block.dtype in (np.float32, np.float64) else np.float64
+    return np.ascontiguousarray(block, dtype=dtype)
 
 
 def _plan_runs(
@@ -162,16 +162,19 @@ def _plan_runs(
     from truemix.inference._replicate_run import ReplicateRun
 
     ends = np.linspace(0, settings.draws, n_replicates + 1).astype(np.intp)
-    # Every replicate runs for this long; a long warm-up for each would be most of the work.
-    each = settings._replace(draws=int(np.diff(ends).max()), warmup=min(settings.warmup, WARMUP))
+    # A short warm-up: a long one for each replicate would dominate the run time.
+    draws, warmup = int(np.diff(ends).max()), min(settings.warmup, WARMUP)
+    per_replicate = settings._replace(draws=draws, warmup=warmup)
     return [
-        ReplicateRun(first, own, None if weights is None else weights[own], seed, ends, each)
-        for own, seed in zip(rows, seeds, strict=True)
+        ReplicateRun(
+            first, bag, None if weights is None else weights[bag], seed, ends, per_replicate
+        )
+        for bag, seed in zip(rows, seeds, strict=True)
     ]
 
 
 def _extend(runs: list[ReplicateRun], matrices: FloatArray, numbers: IntArray) -> None:
-    """Run these replicates for every bag, on all cores; results do not depend on how many."""
+    """Sample every bag under these replicates, on all cores; results do not depend on how many."""
     chunk = max(1, -(-len(matrices) * len(runs) // n_threads()))
     jobs = [
         (run, block)
@@ -190,7 +193,7 @@ def _extend(runs: list[ReplicateRun], matrices: FloatArray, numbers: IntArray) -
 
 
 def mix_samples(samples: list[MixtureSample]) -> MixtureSample:
-    """Return the draws of several replicates as one sample; that of a single one as it is."""
+    """Concatenate the draws of several replicates into one sample; return a single one as it is."""
     if len(samples) == 1:
         return samples[0]
     every = [sample.diagnostics for sample in samples]
@@ -207,7 +210,7 @@ def mix_samples(samples: list[MixtureSample]) -> MixtureSample:
             "thinning": max(each["thinning"] for each in every),
             "steps": sum(each["steps"] for each in every),
         },
-        # Each has been judged by its own chains.
+        # Each sample has already been diagnosed, from several chains.
         {
             "ess": len(every) * min(each["ess"] for each in every),
             **max(
@@ -228,20 +231,23 @@ def _with_diagnostics(
     batch: FloatArray,
     ends: IntArray,
     dispersed: BoolArray,
-    known: dict[str, Any],
-    judged: dict[str, Any] | None = None,
+    sampler_statistics: dict[str, Any],
+    chain_diagnostics: dict[str, Any] | None = None,
 ) -> MixtureSample:
-    """Add what only all replicates together can tell."""
+    """Return the sample with the diagnostics of all replicates together."""
     from truemix.inference._failures import failures
     from truemix.inference._replicate_diagnostics import replicate_statistics
 
     check_finite("mix", draws, batch)
     diagnostics = {
-        "sampler": known["sampler"],
-        "reason": known["reason"],
+        "sampler": sampler_statistics["sampler"],
+        "reason": sampler_statistics["reason"],
         **replicate_statistics(draws, ends, dispersed),
-        **(judged or {}),
-        **{name: known[name] for name in ("divergences", "acceptance", "thinning", "steps")},
+        **(chain_diagnostics or {}),
+        **{
+            name: sampler_statistics[name]
+            for name in ("divergences", "acceptance", "thinning", "steps")
+        },
     }
     return MixtureSample(
         draws,

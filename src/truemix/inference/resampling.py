@@ -1,4 +1,4 @@
-"""The bootstrap: any point inference, repeated on resampled items."""
+"""The inference part ``Resampling``: the bootstrap of any point inference."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ ROWS_BYTES = 32 << 20
 
 
 class Resampling(BaseEstimator):
-    """The answers of a point inference on items drawn with replacement.
+    """Bootstrap: the estimates of a point inference on items resampled with replacement.
 
-    Draws of the population are its answers on resampled batches, those of the batch its answer on
-    the items as they are. With replicates of the references each serves its part of the draws.
+    Draws of the population are estimates on resampled batches; all draws of the batch are the
+    estimate on the items themselves. With replicates of the references, the draws are spread evenly
+    over them.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ class Resampling(BaseEstimator):
     def infer(
         self, replicates: Replicates, bags: list[IntArray], weights: FloatArray | None = None
     ) -> list[MixtureResult]:
-        """Return the answers on resamples of each bag; a weight is that many items."""
+        """Return the estimates on resamples of each bag; a weight of w stands for w items."""
         if weights is not None:
             bags = [np.repeat(rows, weights[rows].astype(np.intp)) for rows in bags]
         n_columns = replicates.n_columns if replicates.counts is None else len(replicates.counts)
@@ -109,20 +110,20 @@ class Resampling(BaseEstimator):
     def infer_in_turn(
         self, replicates: Replicates, bags: list[IntArray], weights: FloatArray | None = None
     ) -> Iterator[MixtureResult]:
-        """Yield the mix of each bag; draws of a few bags are held at a time."""
+        """Yield the mix of each bag; only a few bags' draws are in memory at a time."""
         if replicates.random is not None:
-            # Replicates would be made anew for each block, and there are few bags of them anyway.
+            # Blocks would recompute the replicates; callers pass only a few bags in this case.
             yield from self.infer(replicates, bags, weights)
             return
         for block in blocks_of_bags(len(bags), int(self.draws), replicates.n_columns):
             yield from self.infer(replicates, bags[block], weights)
 
     def _each(self, replicates: Replicates, count: int) -> Iterator[Replicates]:
-        """Yield replicates one by one, each with all its layers, as if there were no others."""
+        """Yield each random replicate, with all its layers, as a ``Replicates`` without others."""
         if replicates.random is None:
             yield replicates
             return
-        # Twice as large as what is counted there: in double precision.
+        # Twice the size that the budget assumes, since these are in double precision.
         size = 2 * replicates.n_layers * replicates.n_items
         for block in row_blocks(count, replicates_at_once(size, replicates.n_columns)):
             numbers = np.arange(block.start, block.stop)
@@ -155,7 +156,7 @@ class Resampling(BaseEstimator):
 
 
 class _Run:
-    """The draws of one bag, in both views."""
+    """The draws of one bag, of both estimands."""
 
     def __init__(self, rows: IntArray, n_draws: int, n_classes: int, seed: int) -> None:
         self.rows = rows
@@ -164,14 +165,14 @@ class _Run:
         self.batch = np.empty_like(self.population)
 
     def draw(self, inference: Any, replicates: Replicates, start: int, stop: int) -> None:
-        """Fill some draws with the answers on resampled items, and on the items as they are."""
+        """Fill some draws with the estimates on resampled items, and on the items themselves."""
         n_items = len(self.rows)
         layers = replicates.layers[:, self.rows]
-        own = replace(replicates, n_items=n_items, plain=layers.__getitem__)
+        bag_items = replace(replicates, n_items=n_items, plain=layers.__getitem__)
         everything = np.arange(n_items)
-        # A block of resampled batches at a time: all of them need draws x items numbers.
+        # In blocks: all resampled batches at once would need draws x items row numbers.
         for block in row_blocks(stop - start, max(1, ROWS_BYTES // (8 * n_items))):
             bags = self.rng.integers(0, n_items, (block.stop - block.start, n_items))
-            answers = inference.mixes(own, [everything, *bags])
-            self.batch[start:stop] = answers[0]
-            self.population[start + block.start : start + block.stop] = answers[1:]
+            mixes = inference.mixes(bag_items, [everything, *bags])
+            self.batch[start:stop] = mixes[0]
+            self.population[start + block.start : start + block.stop] = mixes[1:]

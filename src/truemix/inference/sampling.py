@@ -1,4 +1,4 @@
-"""Draws from the posterior of the mix, and of the mix that these very items have."""
+"""Draws from the posterior of the mix: of the population, and of the batch itself."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ class MixtureSample:
     Attributes
     ----------
     draws : array of shape (draws, K)
-        The mix of the source that the items come from. All entries are positive.
+        The mix of the population that the items come from. All entries are positive.
     batch : array of shape (draws, K)
-        For each draw, the mix of these very items: every item gets a class with probability
-        proportional to ``pi_k L_ik``, and the classes are counted. Can be exactly 0 or 1.
+        For each draw, the realised mix of the items themselves: every item is allocated to a class
+        with probability proportional to ``pi_k L_ik``, and the classes are counted. Can be exactly
+        0 or 1.
     diagnostics : dict
-        ``sampler`` and ``reason`` (why that one); ``ess``, the smallest bulk effective sample
-        size of a class, ``rhat``, the R-hat between chains, and ``rhat_limit``, the largest that
-        chance explains; ``constant``, how many shares are the same in all draws although the items
-        do not make them certain; ``divergences`` of NUTS; mean
-        ``acceptance`` of NUTS, or of the independent proposals (1 without any); ``thinning``, one
-        of how many sweeps (Gibbs), proposals (Metropolis) or draws (NUTS) was kept; ``steps``,
-        sweeps, proposals or gradients; ``failed``, a list of sentences that is empty if all is
-        well.
+        ``sampler`` and ``reason`` (of the choice); ``ess``, the smallest bulk effective sample
+        size of a class; ``rhat``, the R-hat between chains, and ``rhat_limit``, its critical value;
+        ``constant``, the number of shares that are constant over all draws although the items do
+        not determine them; ``divergences`` of NUTS; mean ``acceptance`` of NUTS, or of the
+        independence proposals (1 without any); ``thinning``, the number of sweeps (Gibbs),
+        proposals (Metropolis) or draws (NUTS) per kept draw; ``steps``, the total number of sweeps,
+        proposals or gradients; ``failed``, a list of sentences, empty if all diagnostics passed.
     replicate : array of shape (draws,) or None
         The number of the replicate of the matrix that each draw comes from, if there are several.
     """
@@ -77,7 +77,7 @@ def sample_mixture(
         The log-likelihood of each item under each class, up to a constant per row. ``-inf`` means
         impossible; each row needs a possible class.
     weights : array-like of shape (n,), optional
-        How many items each row stands for; 1 by default. Not only ratios matter.
+        Number of items that each row stands for; 1 by default. Their scale matters, too.
     prior : float or array-like of shape (K,)
         Parameters of the Dirichlet prior, one for all classes or one each; positive.
     temperature : float
@@ -86,20 +86,20 @@ def sample_mixture(
     draws : int
         How many draws to return.
     warmup : int
-        How many draws to discard before: sweeps of Gibbs (up to ten times as many if they forget
-        slowly where they started), or adaptation of NUTS, which takes at least 50.
+        How many draws to discard as warm-up: sweeps of Gibbs (up to ten times as many if it mixes
+        slowly), or adaptation steps of NUTS (at least 50).
     sampler : {"auto", "gibbs", "nuts"}
-        Gibbs sampling by data augmentation, with independent proposals for the mix where it alone
-        is slow (temperature 1 and whole weights only), the No-U-Turn sampler, or what is
-        predicted to be faster; for other temperatures and weights that may also be
-        ``"metropolis"``, independent proposals alone.
+        Gibbs sampling by data augmentation, with independence Metropolis proposals where it alone
+        mixes slowly (temperature 1 and whole weights only); the No-U-Turn sampler; or the one that
+        is predicted to be faster, which for other temperatures and weights may also be
+        ``"metropolis"``, independence proposals alone.
     random_state : int, Generator or None
         The seed. The same seed and input give the same draws.
 
     Returns
     -------
     MixtureSample
-        The draws in both views, with diagnostics.
+        Draws of both estimands, with diagnostics.
 
     Raises
     ------
@@ -108,14 +108,15 @@ def sample_mixture(
 
     Notes
     -----
-    There are eight chains, of which every second starts near a corner of the simplex (four of NUTS,
-    one far from the mode); the others start at the mode. As many sweeps or chains are run as it
-    takes for an effective sample size of 400 per 1000 draws, within a budget of about half a
-    minute. At least 400 draws are made and judged, also if fewer are returned.
+    Gibbs and Metropolis sampling run eight chains, every second one from near a corner of the
+    simplex; NUTS runs four, one of them from far away from the mode. The others start at the mode.
+    Sweeps or chains are added until the effective sample size is 400 per 1000 draws, within a
+    budget of about half a minute. At least 400 draws are made and diagnosed, even if fewer are
+    returned.
 
     Examples
     --------
-    Thirty items that only the first class explains and ten of the second: the posterior is
+    Thirty items are possible under the first class only and ten under the second: the posterior is
     Dirichlet(31, 11), while the mix of these forty items is certain.
 
     >>> import numpy as np
@@ -147,7 +148,7 @@ def sample_mixture(
 def check_settings(
     K: int, prior: npt.ArrayLike, temperature: object, draws: int, warmup: int, sampler: str
 ) -> Settings:
-    """Return the parameters of a sample, checked."""
+    """Return the validated parameters of a sample."""
     from truemix.inference._plan import Settings
 
     return Settings(
@@ -160,7 +161,7 @@ def check_settings(
 
 
 def check_seed(random_state: Seed) -> np.random.SeedSequence:
-    """Return the seed that a ``random_state`` stands for; a generator is advanced."""
+    """Return the seed sequence of a ``random_state``; a generator is advanced."""
     if isinstance(random_state, np.random.Generator):
         return np.random.SeedSequence(random_state.integers(2**32, size=4).tolist())
     if random_state is None:

@@ -1,9 +1,9 @@
-"""Choose bandwidth and shrinkage from the references themselves, without a validation split.
+"""Select bandwidth and shrinkage by cross-validation on the references, without a validation split.
 
-Every reference item gets its densities from the other folds, so it can play a target. Bags with
-all kinds of mixes are drawn from these items, and the setting with the smallest error of the
-estimated mix is taken. That is the very thing the user wants small; choosing by likelihood is
-clearly worse, because the best density is not the one that separates classes best.
+Every reference gets out-of-fold densities, so it can serve as a target. Bags with mixes from all
+over the simplex are drawn from these items, and the setting with the smallest error of the
+estimated mix is selected. That error is what matters to the user; selecting by likelihood is
+clearly worse, because the best density estimate is not the one that separates classes best.
 """
 
 from __future__ import annotations
@@ -38,28 +38,28 @@ SHRINKAGES = {
 }
 N_BAGS = 100
 BAG_SIZE = 1000
-# A bag tells about the shares of all its classes. So many shares are enough: solving bags of many
-# classes takes long.
+# A bag has one error per class, so fewer bags are enough with many classes, where solving is slow:
+# this many shares in all.
 N_SHARES = 3_000
 MIN_BAGS = 10
-# The fewer references, the more a choice depends on which of them judge which: more folds (more
-# of these would build densities of many references over and over), and several rounds of folds.
+# With few references the selection depends on how they are split: then use more folds (bounded by
+# the total number of rows that densities are fitted on) and repeat with several random splits.
 MAX_FOLDS = 20
 FOLDED_ROWS = 40_000
 FEW_REFERENCES = 800
 MAX_ROUNDS = 4
-# Beyond these sizes a random part of the references serves: the choice changes little, and the
-# work would grow with the product.
+# Above these sizes a random subsample is used: the selection changes little, and the cost grows
+# with the product of targets and references.
 MAX_TARGETS = 4_000
 MAX_REFERENCES = 20_000
-# Width of the smoothing over neighbouring settings, in steps of the grid.
+# Width of the Gaussian smoothing over neighbouring settings, in steps of the grid.
 SMOOTHING = {"shrinkage": 0.5, "bandwidth": 0.7}
-# Settings whose error exceeds the smallest by no more than this many standard errors over the bags
-# are as good a choice.
+# Settings whose error exceeds the smallest by at most this many standard errors over the bags are
+# equally good choices.
 NOISE = 2.0
-# The bags are drawn from the same few references, though: another set of m per class would move
-# each error by about this over sqrt(m), relatively. Settings within that tie; of many ties some
-# serve, from the best to the worst in even steps.
+# The bags share the same few references: with another sample of m per class, each error would
+# change by about SAMPLING / sqrt(m), relatively. Settings within that tie; if there are more than
+# MAX_TIES, evenly spaced ones from best to worst are kept.
 SAMPLING = 2.0
 MAX_TIES = 12
 RUNNER_UPS = 5
@@ -83,14 +83,13 @@ def choose_smoothing(
 ) -> Choice:
     """Return the bandwidth and shrinkage with the smallest error over bags of references.
 
-    The mean errors of neighbouring settings are averaged a little first: the surface is smooth,
-    its estimate from a finite reference is not, and a lucky spike is a bad choice. Among settings
-    that tie with the best one the least shrinkage is taken: shrinking gives up geometry, so it
-    has to prove its worth.
+    The mean errors are smoothed over neighbouring settings first: the true error surface is smooth,
+    its estimate from finitely many references is noisy. Among settings that tie with the best one,
+    the smallest shrinkage is selected, because shrinkage distorts the geometry.
     """
     rng = np.random.default_rng(0)
     kept = at_most(MAX_REFERENCES, codes, rng)
-    # Columns in the order in which classes appear: names must not decide which bags are drawn.
+    # Columns in order of appearance: the bags must not depend on the names of classes.
     classes = by_appearance(codes)
     posteriors, codes = posteriors[kept][:, classes], np.argsort(classes)[codes[kept]]
     targets = np.sort(at_most(MAX_TARGETS, codes, rng))
@@ -127,7 +126,7 @@ def _errors(
     fold = folds_of(codes, rng, _between(N_FOLDS, FOLDED_ROWS // n_items, MAX_FOLDS))
     protocol = DirichletBags(
         n_bags=_between(MIN_BAGS, N_SHARES // n_classes, N_BAGS),
-        # Small references repeat in large bags: that costs time and teaches nothing.
+        # Bags larger than the pool only repeat items, at a higher cost.
         bag_size=_between(100, len(targets), BAG_SIZE),
         random_state=int(rng.integers(2**32)),
     )
@@ -145,28 +144,27 @@ def _errors(
         )
         mixes: FloatArray | None = None
         for j, matrix in enumerate(matrices):
-            # The next bandwidth's answers are near this one's.
+            # Warm start: mixes of neighbouring bandwidths are similar.
             fits = maximize_mixtures(matrix, rows, starts=mixes)
             mixes = np.array([fit.prevalence for fit in fits])
             errors[i, j] = absolute_error(truth, mixes)
     return errors
 
 
-def _between(least: int, value: int, most: int) -> int:
-    return max(least, min(value, most))
+def _between(minimum: int, value: int, maximum: int) -> int:
+    return max(minimum, min(value, maximum))
 
 
 def _ranking(errors: FloatArray, n_rounds: int, relative: float) -> list[tuple[int, int, bool]]:
-    """Return settings of ``errors`` (row, column, bag): the choice, then the others by error.
+    """Rank the settings of ``errors`` (row, column, bag): the selected one, then others by error.
 
-    Each as row, column, and whether it ties with the one of the smallest error; beside the choice
-    up to ``MAX_TIES - 1`` that tie, or the ``RUNNER_UPS``.
+    Each is (row, column, whether it ties with the smallest error). The others are up to
+    ``MAX_TIES - 1`` ties or, if there are few, the ``RUNNER_UPS``.
     """
     smooth = _smoothed(errors.mean(axis=2))
     best = np.unravel_index(smooth.argmin(), smooth.shape)
-    # Bags differ far more than settings do: only differences on the same bags tell them apart.
-    # Further rounds with the same references make errors steadier, but not small differences
-    # more believable: the noise is that of one round.
+    # Paired differences on the same bags, since bags vary far more than settings. Further rounds
+    # with the same references are not independent, so the standard error is that of one round.
     n_bags = errors.shape[2] / n_rounds
     noise = (errors - errors[best]).std(axis=2, ddof=1) / np.sqrt(n_bags)
     excess = smooth - smooth[best]
@@ -192,6 +190,6 @@ def _smoothed(errors: FloatArray) -> FloatArray:
     from scipy.ndimage import gaussian_filter
 
     widths = (SMOOTHING["shrinkage"], SMOOTHING["bandwidth"])
-    # On the log scale, so that a bad neighbour does not shout; perfect estimates stay finite.
+    # On the log scale, so that a bad neighbour does not dominate; the offset keeps zeros finite.
     logs: Any = gaussian_filter(np.log(errors + 1e-12), widths, mode="nearest")
     return np.asarray(np.exp(logs), dtype=np.float64)

@@ -1,9 +1,9 @@
-"""Densities are only as certain as the references tell: replicates of what they could be.
+"""The Bayesian bootstrap of the references: random weights for replicates of class densities.
 
-The Bayesian bootstrap gives each reference item a random weight, Dirichlet(1, ..., 1) within its
-class. It knows only what it has seen: with five references of a class, items of a sixth kind would
-be impossible in all replicates. So each class is a Dirichlet process: its references count one
-each, and items like those of any class together ``UNSEEN``.
+Each reference gets a random weight, Dirichlet(1, ..., 1) within its class. That alone gives no mass
+to items unlike all references of the class, however few they are. So each class is a Dirichlet
+process: its references have weight one each, and a base measure, items like those of any class, has
+total weight ``UNSEEN``.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ import numpy as np
 
 from truemix._typing import FloatArray, IntArray
 
-# Items of kinds that the references of a class do not show, in units of references: the
-# concentration of the Dirichlet process.
+# Concentration of the Dirichlet process: the weight of items unlike the references of a class, in
+# units of references.
 UNSEEN = 2.0
-# Keep these random numbers apart from each other and from the sampler's, which has the same seed.
+# Keys that make these streams independent of each other and of the sampler's, given one seed.
 _STREAM, _UNSEEN_STREAM = 7, 9
 
 
 def reference_weights(n_references: int, replicates: IntArray, seed: int) -> FloatArray:
     """Return a weight for each reference in each replicate, ``(len(replicates), n_references)``.
 
-    Only ratios within a class matter, and exponential numbers have those of a Dirichlet(1, ..., 1)
-    vector. A replicate has the same weights whichever replicates are asked for with it.
+    Only ratios within a class matter: exponential variates, normalised, are Dirichlet(1, ..., 1).
+    The weights of a replicate do not depend on which other replicates are requested.
 
     Examples
     --------
@@ -39,11 +39,11 @@ def reference_weights(n_references: int, replicates: IntArray, seed: int) -> Flo
 
 
 def unseen_parts(counts: IntArray, replicates: IntArray, seed: int) -> FloatArray:
-    """Return what each class is made of in each replicate, ``(len(replicates), K, K)``.
+    """Return the composition of each class in each replicate, ``(len(replicates), K, K)``.
 
-    Row k is Dirichlet: the references of class k weigh ``counts[k]``, and items like those of any
-    class ``UNSEEN / K`` each. With few references a class may well contain items like another's
-    that none of its references show; with many hardly.
+    Row k is Dirichlet: the references of class k have parameter ``counts[k]``, and items like those
+    of each class j have ``UNSEEN / K``. With few references, class k may contain a substantial
+    share of items that look like another class; with many references hardly any.
 
     Examples
     --------

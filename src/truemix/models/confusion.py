@@ -1,4 +1,4 @@
-"""What is observed of an item (a decision, a bin of its posterior), counted per class."""
+"""Observation models: decisions, posteriors or bins of posteriors, counted per class."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
 from truemix.validation import check_integer, parameter_error
 
-# Above it float64 does not hold every whole number.
+# Above it float64 does not represent every whole number.
 MAX_COUNT = 2.0**53
-# Observations of a class that was never seen with it: as if half a reference had shown it.
+# Pseudo-count added to every cell, so that no observation is impossible under a class.
 SMOOTHING = 0.5
 
 
@@ -24,7 +24,7 @@ class Confusion(BaseEstimator):
 
     The observation of item i is its decision ``d_i`` as a one-hot row (hard), or its posterior
     ``p_i`` (soft). The references give the sums ``counts_[k] = sum over items i of class k`` of
-    these rows; their mean ``C[:, k] = counts_[k] / n_k`` is what a class looks like on average.
+    these rows; column k of the confusion matrix is their mean, ``C[:, k] = counts_[k] / n_k``.
     The log-likelihood is ``log sum_d x_id C'[d, k]`` for the observation x, with half a reference
     added to every cell of the counts.
 
@@ -53,7 +53,7 @@ class Confusion(BaseEstimator):
 
     @property
     def hard(self) -> bool:
-        """Whether ``predict`` of a classifier is enough."""
+        """Whether the classifier's ``predict`` is used instead of ``predict_proba``."""
         return not self.soft
 
     def check(self) -> None:
@@ -84,21 +84,21 @@ class Confusion(BaseEstimator):
 
 
 class Histogram(BaseEstimator):
-    """Bins of the posterior of the second of two classes.
+    """Histogram of the posterior of the second of two classes.
 
-    The observation of an item is the bin that its posterior falls into, as a one-hot row; bins
-    end at quantiles of all references. The log-likelihood is that of the bin, ``log C[bin, k]``,
+    The observation of an item is the bin that its posterior falls into, as a one-hot row; bin edges
+    are quantiles of all references. The log-likelihood is that of the bin, ``log C[bin, k]``,
     as for :class:`Confusion`.
 
     Parameters
     ----------
     bins : int
-        How many bins there are; fewer where posteriors take fewer values.
+        Number of bins; there are fewer if posteriors take fewer distinct values.
 
     Attributes
     ----------
     edges_ : ndarray
-        Where one bin ends and the next begins.
+        Inner bin edges.
     counts_ : ndarray of shape (2, D)
         References of each class by bin.
 

@@ -34,21 +34,21 @@ class KernelDensity(BaseEstimator):
     kernel : {"aitchison", "ilr", "gaussian"}
         Coordinates in which the kernel is Gaussian: centred or isometric log-ratios, or none.
     bandwidth : "auto" or float
-        Its standard deviation h.
+        Standard deviation h of the kernel.
     shrinkage : "auto" or float
         How far posteriors are moved towards the barycentre, at least 0 and below 1. ``"auto"``
         (for either) takes the value from the paper's grid with the smallest error on bags of
         references, with out-of-fold densities.
     averaging : bool
-        Spread replicates also over the settings that the automatic choice could not tell apart.
+        Spread replicates also over the settings that tie in the automatic selection.
 
     Attributes
     ----------
     bandwidth_, shrinkage_ : float
         The values in use.
     selection_ : list of dict
-        If something was chosen: the choice and the runners-up, each with its bandwidth, shrinkage,
-        mean absolute error on the bags, and whether it ties with the best one.
+        After automatic selection: the selected setting and the runners-up, each with its bandwidth,
+        shrinkage, mean absolute error on the bags, and whether it ties with the best one.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class KernelDensity(BaseEstimator):
         check_choice(self.kernel, "kernel", KERNELS)
         for name in ("bandwidth", "shrinkage"):
             value = getattr(self, name)
-            # An array is equal to text in each of its places.
+            # Comparing an array with text would be elementwise.
             if not (isinstance(value, str) and value == AUTOMATIC):
                 check_number(value, name)
         if not isinstance(self.averaging, bool | np.bool_):
@@ -96,7 +96,7 @@ class KernelDensity(BaseEstimator):
         return self._densities.reference, self._densities.codes
 
     def resolved(self) -> dict[str, Any]:
-        """Return the bandwidth and shrinkage in use, and what they were chosen from."""
+        """Return the bandwidth and shrinkage in use, and the settings that were compared."""
         chosen = {"selection": self.selection_} if self.selection_ else {}
         return {"bandwidth": self.bandwidth_, "shrinkage": self.shrinkage_, **chosen}
 
@@ -107,7 +107,7 @@ class KernelDensity(BaseEstimator):
         )
 
     def fit(self, posteriors: FloatArray, codes: IntArray, n_classes: int) -> Self:
-        """Choose what is ``"auto"``, and keep the references."""
+        """Select what is ``"auto"``, and store the references."""
         bandwidths, shrinkages = self._grid()
         self.selection_ = []
         self.bandwidth_, self.shrinkage_ = float(bandwidths[0]), shrinkages[0]
@@ -130,8 +130,10 @@ class KernelDensity(BaseEstimator):
         # The compiled loops bring numba along: not before they are needed.
         from truemix.densities.class_densities import ClassDensities
 
-        own = np.array([self.bandwidth_])
-        self._densities = ClassDensities(posteriors, codes, self.kernel, own, self.shrinkage_)
+        bandwidths = np.array([self.bandwidth_])
+        self._densities = ClassDensities(
+            posteriors, codes, self.kernel, bandwidths, self.shrinkage_
+        )
         ties = [row for row in self.selection_[1:] if row["tie"]] if self.averaging else []
         self._tied = [
             self._densities,
@@ -151,28 +153,28 @@ class KernelDensity(BaseEstimator):
         return matrix
 
     def shared_work(self, numbers: IntArray) -> IntArray:
-        """Return which replicates have their setting in common, and so their kernel values."""
+        """Return the setting of each replicate: those of one setting share kernel values."""
         shared: IntArray = numbers % len(self._tied)
         return shared
 
     def replicates(self, posteriors: FloatArray, numbers: IntArray, seed: int) -> FloatArray:
-        """Return the matrix under randomly reweighted references, tied settings in turn.
+        """Return replicates of the matrix, ``(v, n, K)``; they cycle through the tied settings.
 
-        A Bayesian bootstrap within each class, and a share of items unlike its references. Rows
+        A Bayesian bootstrap within each class, with a share of items unlike its references. Rows
         are relative to their maximum, in single precision.
         """
         matrices = np.empty((len(numbers), *posteriors.shape), dtype=np.float32)
         setting = self.shared_work(numbers)
-        for each in np.unique(setting):
-            own = np.flatnonzero(setting == each)
-            densities = self._tied[each]
-            weights = reference_weights(len(densities.codes), numbers[own], seed)
-            parts = unseen_parts(np.bincount(densities.codes), numbers[own], seed)
-            alone = len(own) == len(numbers)
-            out = matrices if alone else np.empty((len(own), *posteriors.shape), matrices.dtype)
+        for tie in np.unique(setting):
+            rows = np.flatnonzero(setting == tie)
+            densities = self._tied[tie]
+            weights = reference_weights(len(densities.codes), numbers[rows], seed)
+            parts = unseen_parts(np.bincount(densities.codes), numbers[rows], seed)
+            alone = len(rows) == len(numbers)
+            out = matrices if alone else np.empty((len(rows), *posteriors.shape), matrices.dtype)
             densities.relative_log_likelihoods(posteriors, weights, out, parts)
             if not alone:
-                matrices[own] = out
+                matrices[rows] = out
         return matrices
 
     def reweighted(self, posteriors: FloatArray, weightings: FloatArray) -> FloatArray:
@@ -184,27 +186,27 @@ class KernelDensity(BaseEstimator):
     def matrices_of_many(
         models: Sequence[Any], posteriors: FloatArray
     ) -> Iterator[tuple[list[int], list[FloatArray]]]:
-        """Yield the matrices of models fitted on the same references, sharing distances.
+        """Yield the matrices of models fitted on the same references, which share distances.
 
-        Each step yields the numbers of the models of one kernel and shrinkage, by bandwidth, and
-        their matrices.
+        Each step yields the numbers of the models with one kernel and shrinkage, sorted by
+        bandwidth, and their matrices.
         """
         from truemix.densities.class_densities import ClassDensities
 
-        alike: dict[tuple[str, float], list[int]] = {}
+        groups: dict[tuple[str, float], list[int]] = {}
         for number, model in enumerate(models):
-            alike.setdefault((model.kernel, model.shrinkage_), []).append(number)
-        for (kernel, shrinkage), numbers in alike.items():
+            groups.setdefault((model.kernel, model.shrinkage_), []).append(number)
+        for (kernel, shrinkage), numbers in groups.items():
             numbers.sort(key=lambda number: models[number].bandwidth_)
-            own = [models[number].bandwidth_ for number in numbers]
-            bandwidths, places = np.unique(own, return_inverse=True)
+            in_use = [models[number].bandwidth_ for number in numbers]
+            bandwidths, places = np.unique(in_use, return_inverse=True)
             reference, codes = models[numbers[0]].references_
             densities = ClassDensities(reference, codes, kernel, bandwidths, shrinkage)
             matrices = densities.log_likelihood(posteriors)
             yield numbers, [matrices[place] for place in places]
 
     def state(self) -> dict[str, AnyArray]:
-        """Return the references and the choice."""
+        """Return the references and the selected setting."""
         return {
             "bandwidth": np.array(self.bandwidth_),
             "shrinkage": np.array(self.shrinkage_),
@@ -225,7 +227,7 @@ class KernelDensity(BaseEstimator):
         self._build(reference, codes)
 
     def _read_selection(self, state: Mapping[str, AnyArray]) -> list[dict[str, Any]]:
-        """Return the settings that were compared, of which the first is in use."""
+        """Return the settings that were compared; the first is the one in use."""
         in_use = (self.bandwidth_, self.shrinkage_)
         for given, used in zip((self.bandwidth, self.shrinkage), in_use, strict=True):
             if given not in (AUTOMATIC, used):

@@ -1,4 +1,4 @@
-"""Out-of-fold log-likelihoods of references: what they would look like as targets."""
+"""Folds of the references, and their out-of-fold log-likelihoods, as if they were targets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ N_FOLDS = 5
 
 
 def by_appearance(codes: IntArray) -> IntArray:
-    """Return class numbers in the order of their first rows.
+    """Return class numbers in order of first appearance.
 
     Examples
     --------
@@ -22,9 +22,9 @@ def by_appearance(codes: IntArray) -> IntArray:
 
 
 def folds_of(codes: IntArray, rng: np.random.Generator, n_folds: int = N_FOLDS) -> IntArray:
-    """Deal the items of each class round the folds, so that each is in as many as possible.
+    """Assign items to stratified random folds: each class is spread over as many as possible.
 
-    Classes take turns as they appear in the rows, so that their numbers play no part.
+    Classes are processed in order of appearance, so that the folds do not depend on their numbers.
 
     Examples
     --------
@@ -42,9 +42,10 @@ def folds_of(codes: IntArray, rng: np.random.Generator, n_folds: int = N_FOLDS) 
 
 
 def at_most(n: int, codes: IntArray, rng: np.random.Generator) -> IntArray:
-    """Return up to about n rows; classes lose in proportion, but keep what an even share allows.
+    """Return a stratified subsample of about n rows.
 
-    As in :func:`folds_of`, the numbers of classes play no part.
+    Classes are reduced in proportion, but keep at least ``n / K`` items if they have as many. As in
+    :func:`folds_of`, the rows do not depend on the numbers of classes.
 
     Examples
     --------
@@ -94,7 +95,7 @@ def out_of_fold_log_likelihood(
     result = np.empty((len(bandwidths), *items[0].shape))
     for f in np.unique(items[1]):
         here = np.flatnonzero(items[1] == f)
-        # The only item of a class has to stand in for it even where it is judged itself.
+        # A class with a single item keeps it as its reference, even for the item itself.
         others = np.flatnonzero((fold != f) | (counts[codes] == 1))
         densities = ClassDensities(posteriors[others], codes[others], kernel, bandwidths, shrinkage)
         result[:, here] = densities.log_likelihood(items[0][here])

@@ -1,4 +1,4 @@
-"""Bayes' rule: the posterior over the share that it was made for."""
+"""Likelihood ratios by Bayes' rule: calibrated posteriors divided by class shares."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from truemix.models.bayesian_bootstrap import reference_weights
 from truemix.validation import check_choice
 
 AUTOMATIC = "auto"
-# Temperature and biases: whether posteriors are too sure, and which mix they were made for. As good
-# as none or better in every setting of benchmarks/training_mix.py, from 50 references on.
+# The temperature corrects overconfidence, the biases correct the class shares that posteriors
+# imply. No worse than no calibration in every setting of benchmarks/training_mix.py, from 50
+# references on.
 CHOSEN = "bcts"
-# The maps of all replicates are made in fit, before a run has a seed: always the same weights.
+# The maps of all replicates are fitted in fit, before a run has a seed: a fixed one.
 WEIGHTS_SEED = 0
-# Keeps the random order of the maps apart from the sampler's numbers, which have the same seed.
+# Key that makes the random order of the maps independent of the sampler's stream, given one seed.
 _STREAM = 10
 
 
 class PosteriorRatio(BaseEstimator):
-    """Calibrated posterior over the share of the class: the likelihood by Bayes' rule.
+    """The likelihood by Bayes' rule: calibrated posterior divided by the share of the class.
 
     ``log L[i, k] = log f(p_i)[k] - log share_k`` with a calibration map f, fitted on the
     references, and the class shares of the references.
@@ -37,8 +38,8 @@ class PosteriorRatio(BaseEstimator):
     calibration : {"auto", None, "ts", "bcts", "vs", "nbvs"}
         The map; ``"auto"`` is ``"bcts"``, None takes posteriors to be calibrated.
     uncertain : bool
-        Whether to prepare replicates of the map: it and the shares are refitted with randomly
-        reweighted references (a Bayesian bootstrap over all of them).
+        Whether to fit replicates of the map and of the shares, with randomly reweighted references
+        (a Bayesian bootstrap over all of them).
 
     Attributes
     ----------
@@ -105,7 +106,7 @@ class PosteriorRatio(BaseEstimator):
             return np.asarray(np.log(posteriors) - np.log(self.shares_))
 
     def replicates(self, posteriors: FloatArray, numbers: IntArray, seed: int) -> FloatArray:
-        """Return the matrix under other maps; rows are relative to their maximum, in float32."""
+        """Return the matrix under replicates of the map; row maxima are 0, in single precision."""
         order = self.map_order(seed)
         matrices = np.empty((len(numbers), *posteriors.shape), dtype=np.float32)
         for matrix, number in zip(matrices, order[numbers % len(order)], strict=True):
@@ -114,18 +115,18 @@ class PosteriorRatio(BaseEstimator):
         return matrices
 
     def map_order(self, seed: int) -> IntArray:
-        """Return which of the maps made in ``fit`` each replicate takes, by the seed."""
+        """Return which of the maps fitted in ``fit`` each replicate uses, a random permutation."""
         source = np.random.SeedSequence(seed, spawn_key=(_STREAM,))
         return np.random.default_rng(source).permutation(len(self._maps))
 
     def refits(
         self, posteriors: FloatArray, codes: IntArray, weightings: FloatArray
     ) -> list[PosteriorRatio]:
-        """Return the models that other weights of the same references would have given."""
+        """Return the models refitted with other weights of the same references."""
         maps: list[Any] = [None] * len(weightings)
         if self.calibrator_ is not None:
             maps = self.calibrator_.refits(posteriors, codes, weightings)
-        return [self._with_map(each) for each in maps]
+        return [self._with_map(calibrator) for calibrator in maps]
 
     def _with_map(self, calibrator: Any) -> PosteriorRatio:
         other = PosteriorRatio(calibration=self.calibration)

@@ -1,4 +1,4 @@
-"""What a class-conditional model must be able to do, and what it may do besides."""
+"""Protocols of class-conditional models: the required methods, and the optional ones."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ from truemix._typing import AnyArray, FloatArray, IntArray
 
 @runtime_checkable
 class LikelihoodModel(Protocol):
-    """How likely each item is under each class.
+    """A class-conditional model: the likelihood of each item under each class.
 
     Two methods make a model. Everything else of a quantifier (classifiers, groups, inference,
     selection, checks, reports) works with any object that has them.
 
     Further methods are optional:
 
-    - ``replicates(posteriors, numbers, seed) -> (v, n, K)``: the matrix as it would be had other
-      references been drawn; see :class:`Uncertain`. ``shared_work(numbers)`` may tell which
-      of them are cheaper when they are made together.
-    - ``state() -> dict of arrays`` and ``restore(state, n_classes)``: what was learned, for
+    - ``replicates(posteriors, numbers, seed) -> (v, n, K)``: the matrix under other plausible
+      references; see :class:`Uncertain`. ``shared_work(numbers)`` may return group numbers:
+      replicates of one group are cheaper to compute together.
+    - ``state() -> dict of arrays`` and ``restore(state, n_classes)``: the learned arrays, for
       :func:`truemix.save`; see :class:`Savable`.
     - ``get_params``/``set_params``, most easily from :class:`sklearn.base.BaseEstimator`: nested
       parameters such as ``model__bandwidth`` in a grid.
-    - ``check()``: raise for a parameter that is wrong; called before anything is learned.
-    - ``resolved() -> dict``: parameters as they were used where ``fit`` chose them, shown in
-      ``Estimate.settings``.
+    - ``check()``: raise for an invalid parameter; called before anything is learned.
+    - ``resolved() -> dict``: parameters that ``fit`` selected, shown in ``Estimate.settings``.
     """
 
     def fit(self, posteriors: FloatArray, codes: IntArray, n_classes: int) -> Any:
@@ -61,10 +60,10 @@ class LikelihoodModel(Protocol):
 
 @runtime_checkable
 class Uncertain(Protocol):
-    """A model that knows how uncertain its references leave it."""
+    """A model that propagates the uncertainty of its references, by replicates of the matrix."""
 
     def replicates(self, posteriors: FloatArray, numbers: IntArray, seed: int) -> FloatArray:
-        """Return replicates of the matrix, each as plausible as the others, ``(v, n, K)``.
+        """Return equally plausible replicates of the matrix, ``(v, n, K)``.
 
         Parameters
         ----------
@@ -88,7 +87,7 @@ class Savable(Protocol):
     def restore(self, state: Mapping[str, AnyArray], n_classes: int) -> None:
         """Become the fitted model that ``state`` was taken from.
 
-        The arrays may come from anybody: raise :class:`truemix.InputError` for what does not fit.
+        The arrays are untrusted input: raise :class:`truemix.InputError` for invalid ones.
         """
         ...
 
@@ -114,7 +113,7 @@ class ObservationModel(Protocol):
 
 
 def is_uncertain(model: object) -> bool:
-    """Return whether a model has replicates; one that could may say no with ``uncertain``.
+    """Return whether a model has replicates; the attribute ``uncertain = False`` disables them.
 
     Examples
     --------

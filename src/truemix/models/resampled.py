@@ -1,7 +1,6 @@
-"""What a model would have learned from resampled references.
+"""The bootstrap of the references: a wrapper that refits a model on resampled references.
 
-References are resampled with replacement within each class, as often as they are. What the model
-then learns is as plausible as what it did learn.
+References are resampled with replacement within each class, as many as there are.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from truemix._replicate_budget import MAX_REPLICATES
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
 
-# Resamples are made in fit, before a run has a seed: always the same ones.
+# Resamples are drawn in fit, before a run has a seed: a fixed one.
 _SEED = 0
-# Keeps these random numbers apart from those of runs with the same seed.
+# Key that makes this stream independent of runs with the same seed.
 _STREAM = 8
 _PREFIX = "resampled_"
 
@@ -29,14 +28,14 @@ class ResampledReferences(BaseEstimator):
     Parameters
     ----------
     model : LikelihoodModel
-        The model. One with a method ``reweighted`` (kernel densities) computes all replicates from
-        the same kernels, with weights 0, 1, 2, …; one with ``refits`` refits what it learned; any
-        other is fitted again on each resample.
+        The model. With a method ``reweighted`` (kernel densities), replicates share kernel values
+        and differ in the weights 0, 1, 2, … of the references; with ``refits``, it refits itself
+        with these weights; any other model is fitted again on each resample.
 
     Attributes
     ----------
     model_ : LikelihoodModel
-        The model as fitted on the references as they are.
+        The model fitted on the original references.
 
     Examples
     --------
@@ -57,7 +56,7 @@ class ResampledReferences(BaseEstimator):
 
     @property
     def hard(self) -> bool:
-        """Whether ``predict`` of a classifier is enough."""
+        """Whether the classifier's ``predict`` is used instead of ``predict_proba``."""
         return bool(getattr(self.model, "hard", False))
 
     @property
@@ -68,7 +67,7 @@ class ResampledReferences(BaseEstimator):
 
     @property
     def counts_(self) -> FloatArray:
-        """Observations of each class's references, as they are."""
+        """Sum of the observations of each class's original references."""
         counts: FloatArray = self.model_.counts_
         return counts
 
@@ -78,7 +77,7 @@ class ResampledReferences(BaseEstimator):
             self.model.check()
 
     def resolved(self) -> dict[str, Any]:
-        """Return what the model resolved."""
+        """Return the parameters that the model selected."""
         return self.model_.resolved() if hasattr(self.model_, "resolved") else {}
 
     def fit(self, posteriors: FloatArray, codes: IntArray, n_classes: int) -> Self:
@@ -101,7 +100,7 @@ class ResampledReferences(BaseEstimator):
         return self
 
     def log_likelihood(self, posteriors: FloatArray) -> FloatArray:
-        """Return the matrix under the references as they are."""
+        """Return the matrix under the original references."""
         matrix: FloatArray = self.model_.log_likelihood(posteriors)
         return matrix
 
@@ -111,7 +110,7 @@ class ResampledReferences(BaseEstimator):
         return observed
 
     def replicates(self, posteriors: FloatArray, numbers: IntArray, seed: int) -> FloatArray:
-        """Return the matrix under each resample; ``seed`` plays no part."""
+        """Return the matrix under each resample; ``seed`` is not used."""
         if not self._models:
             weights = resample_counts(self._codes, numbers)
             matrices: FloatArray = self.model_.reweighted(posteriors, weights)
@@ -123,10 +122,13 @@ class ResampledReferences(BaseEstimator):
         return np.stack([self._models[number].counts_ for number in numbers])
 
     def state(self) -> dict[str, AnyArray]:
-        """Return what the models have learned, each kind of array as one."""
-        states = [each.state() for each in self._models]
-        own = {f"{_PREFIX}{name}": np.stack([s[name] for s in states]) for name in _names(states)}
-        return {**self.model_.state(), **own}
+        """Return the arrays of the model, and those of all resamples, stacked."""
+        states = [model.state() for model in self._models]
+        resampled = {
+            f"{_PREFIX}{name}": np.stack([state[name] for state in states])
+            for name in _names(states)
+        }
+        return {**self.model_.state(), **resampled}
 
     def restore(self, state: Mapping[str, AnyArray], n_classes: int) -> None:
         """Become the model that was saved."""
@@ -157,7 +159,7 @@ def _names(states: Sequence[Mapping[str, AnyArray]]) -> list[str]:
 
 
 def resampled_rows(codes: IntArray, number: int) -> IntArray:
-    """Return the rows of one resample: for each item another one of its class.
+    """Return the rows of one resample: for each item a random one of its class.
 
     Examples
     --------

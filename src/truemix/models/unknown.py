@@ -1,4 +1,4 @@
-"""One more column of the matrix: the log-likelihood of items that belong to none of the classes."""
+"""A wrapper that adds an unknown class: a further column for items of none of the classes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from truemix.densities.background import background_log_likelihood, background_t
 from truemix.models.out_of_fold import at_most, folds_of
 from truemix.models.protocol import is_uncertain
 
-# References that items are ranked among; more would only sharpen the last digit of a rank.
+# Maximum number of references that items are ranked among; more would hardly change the ranks.
 MAX_RANKED = 2_000
 
 
 class WithUnknown(BaseEstimator):
-    """A model with one more class: none of the others.
+    """A model with one more class, the unknown: items that belong to none of the others.
 
     Column K + 1 is the even mix of all classes, tilted towards items that are unusual among
     out-of-fold references (:func:`truemix.densities.background.background_log_likelihood`).
@@ -26,7 +26,7 @@ class WithUnknown(BaseEstimator):
     Parameters
     ----------
     model : LikelihoodModel
-        The classes that are known.
+        The model of the known classes.
 
     Attributes
     ----------
@@ -69,11 +69,11 @@ class WithUnknown(BaseEstimator):
             self.model.check()
 
     def resolved(self) -> dict[str, Any]:
-        """Return what the model resolved."""
+        """Return the parameters that the model selected."""
         return self.model_.resolved() if hasattr(self.model_, "resolved") else {}
 
     def fit(self, posteriors: FloatArray, codes: IntArray, n_classes: int) -> Self:
-        """Fit the model, and rank references by models that have not seen them."""
+        """Fit the model, and compute out-of-fold log-likelihoods of references for ranking."""
         self.model_ = clone(self.model, safe=False)
         self.model_.fit(posteriors, codes, n_classes)
         self._rank(posteriors, codes, n_classes)
@@ -87,14 +87,14 @@ class WithUnknown(BaseEstimator):
         counts = np.bincount(codes, minlength=n_classes)
         for f in np.unique(fold[ranked]):
             here = np.flatnonzero(fold[ranked] == f)
-            # The only item of a class has to stand in for it even where it is judged itself.
+            # A class with a single item keeps it as its reference, even for the item itself.
             others = np.flatnonzero((fold != f) | (counts[codes] == 1))
             model = self._unfitted()
             model.fit(posteriors[others], codes[others], n_classes)
             self._log_likelihood[here] = model.log_likelihood(posteriors[ranked[here]])
 
     def _unfitted(self) -> Any:
-        """Return a model with the settings in use, not with a choice of each fold's own."""
+        """Return an unfitted model with the settings in use, so that folds do not select anew."""
         return (
             self.model_.chosen()
             if hasattr(self.model_, "chosen")
@@ -102,28 +102,28 @@ class WithUnknown(BaseEstimator):
         )
 
     def log_likelihood(self, posteriors: FloatArray) -> FloatArray:
-        """Return the matrix with the column of the unknown, ``(n, K + 1)``."""
+        """Return the matrix with the column of the unknown class, ``(n, K + 1)``."""
         known = self.model_.log_likelihood(posteriors)
         column = background_log_likelihood(known, self._log_likelihood, self._codes)
         return np.column_stack([known, column])
 
     def shared_work(self, numbers: IntArray) -> IntArray:
-        """Return which replicates of the model share work."""
+        """Return the groups of replicates that share work in the model."""
         if hasattr(self.model_, "shared_work"):
             return np.asarray(self.model_.shared_work(numbers))
         return np.zeros_like(numbers)
 
     def replicates(self, posteriors: FloatArray, numbers: IntArray, seed: int) -> FloatArray:
-        """Return the replicates of the model with the column of the unknown beside each."""
+        """Return the replicates of the model, each with the column of the unknown class."""
         known = self.model_.replicates(posteriors, numbers, seed)
-        # How typical an item is does not depend on the replicate.
+        # The tilt of an item is the same in all replicates.
         plain = self.model_.log_likelihood(posteriors)
         tilt = background_tilt(plain, self._log_likelihood, self._codes)
         even = np.log(np.exp(known).mean(axis=2, dtype=np.float64)) + tilt
         return np.concatenate([known, even[:, :, None].astype(known.dtype)], axis=2)
 
     def state(self) -> dict[str, AnyArray]:
-        """Return what the model has learned."""
+        """Return the arrays of the model."""
         state: dict[str, AnyArray] = self.model_.state()
         return state
 

@@ -34,7 +34,7 @@ from truemix.quantifiers.shares import check_shares, split_result
 from truemix.quantifiers.wiring import gathered, infer
 from truemix.tables import column_names, groups_of
 
-# Settings that replicates of the references do not depend on.
+# Settings on which replicates of the references do not depend.
 NOT_IN_REPLICATES = frozenset(
     {"draws", "warmup", "sampler", "prior", "temperature", "estimand", "random_state"}
 )
@@ -79,7 +79,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
     _scorer: Scorer
     # Posteriors and class numbers of the references; absent after loading.
     _references: tuple[FloatArray, IntArray]
-    # What replicates of the references are replicates of.
+    # Fingerprint of the references and settings that replicates are made from.
     _source: str
 
     @abstractmethod
@@ -141,8 +141,9 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             The batch, with the same columns as in ``fit``. Without a classifier also posteriors by
             several models of a cross-fitted classifier, ``(M, n, K)``.
         check : bool
-            Whether to check that the batch is a mix of the reference classes at all; the answer is
-            in ``checks["label_shift"]``. See :func:`truemix.checks.label_shift`.
+            Whether to test the label-shift assumption, that the batch is a mix of the reference
+            classes; the result is in ``checks["label_shift"]``. See
+            :func:`truemix.checks.label_shift`.
 
         Returns
         -------
@@ -172,8 +173,8 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         """
         scored = self.posteriors(X)
         keys, members = groups_of(groups, scored.shape[1])
-        found = self._estimates(scored, members, check=check)
-        return EstimateSet(dict(zip(keys, found, strict=True)))
+        estimates = self._estimates(scored, members, check=check)
+        return EstimateSet(dict(zip(keys, estimates, strict=True)))
 
     def quantify_bags(self, X: Any, bags: Sequence[Any]) -> Iterator[Estimate]:
         """Estimate the mix of each of many bags of items, scoring each item once.
@@ -188,7 +189,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         Yields
         ------
         Estimate
-            One for each bag, the same as ``quantify(X[bag])``; a few are held at a time.
+            One for each bag, the same as ``quantify(X[bag])``; made lazily, a few bags at a time.
 
         Examples
         --------
@@ -219,12 +220,12 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
     # --- for those who score or bag items themselves ------------------------------------------
 
     def scoring(self) -> Scoring:
-        """Return how items become posteriors: where it is equal, so are the posteriors."""
+        """Return how items are scored; quantifiers with equal scoring have equal posteriors."""
         hard = bool(getattr(self.checked_parts().model, "hard", False))
         return Scoring(self.classifier, self.cv, hard, self.crossfit)
 
     def checked_parts(self) -> Parts:
-        """Return the unfitted parts, or raise for a parameter of theirs that is wrong."""
+        """Return the unfitted parts, or raise for an invalid parameter of theirs."""
         parts = self.parts()
         for part in parts:
             if hasattr(part, "check"):
@@ -261,7 +262,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
 
     @property
     def references_(self) -> tuple[FloatArray, IntArray] | None:
-        """Posteriors and class numbers of the references, in the order of their contents.
+        """Posteriors and class numbers of the references, in content order.
 
         None after loading a file that does not hold them.
         """
@@ -284,18 +285,18 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
                 f"The model {type(self.model_).__name__} has no methods state() and restore(), so "
                 "what it learned cannot be written to a file; see truemix.models.Savable."
             )
-        own: dict[str, AnyArray] = {
+        learned: dict[str, AnyArray] = {
             "classes": self.classes_,
             "train_prevalence": self.train_prevalence_,
             "source": np.array(self._source),
         }
         if hasattr(self.inference_, "seed_"):
-            own["seed"] = np.array(str(self.inference_.seed_))
-        return {**own, **self.model_.state()}
+            learned["seed"] = np.array(str(self.inference_.seed_))
+        return {**learned, **self.model_.state()}
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
-        """Become the fitted quantifier that ``state`` was taken from; it may come from anybody."""
-        # As in fit, which makes this to score the references.
+        """Become the fitted quantifier that ``state`` was taken from; it is untrusted input."""
+        # Validates the parameters of scoring, as fit does.
         self.scoring()
         parts = self.checked_parts()
         classes = read_classes(state)
@@ -323,17 +324,18 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         checks = self._checks(scored, bags) if check else [{} for _ in bags]
         results = infer(self.model_, self.inference_, scored, bags)
         settings = self.settings()
-        for rows, result, own in zip(bags, results, checks, strict=True):
-            yield self._estimate(gathered(scored, [rows])[0], result, own, settings)
+        for rows, result, bag_checks in zip(bags, results, checks, strict=True):
+            part, _ = gathered(scored, [rows])
+            yield self._estimate(part, result, bag_checks, settings)
 
     def _checks(self, scored: FloatArray, bags: list[IntArray]) -> list[dict[str, Check]]:
         """Return the checks of each bag, by their names."""
         from truemix.checks.checking import check_scored
 
-        # Methods without a seed of their own give the same answer each time; so does this.
+        # A fixed seed for deterministic methods, so that their checks are deterministic, too.
         seed = getattr(self.inference_, "seed_", 0)
-        found = check_scored(self, scored, bags, random_state=seed)
-        return [{"label_shift": each} for each in found]
+        shift_checks = check_scored(self, scored, bags, random_state=seed)
+        return [{"label_shift": check} for check in shift_checks]
 
     def _estimate(
         self,
@@ -362,13 +364,13 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         )
 
     def _origin(self, result: MixtureResult) -> DrawOrigin | None:
-        """Return where draws come from, if there are replicates that other batches share."""
+        """Return the origin of the draws, if they are spread over replicates of the references."""
         if result.replicate is None:
             return None
         return DrawOrigin(result.replicate, f"{self._source}-{self.inference_.seed_}")
 
     def _fingerprint(self, posteriors: FloatArray, codes: IntArray) -> str:
-        """Return what tells replicates of these references under these settings from others."""
+        """Return a hash of the references and of the settings that replicates depend on."""
         settings = {k: v for k, v in self.settings().items() if k not in NOT_IN_REPLICATES}
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
         for array in (posteriors, codes):
@@ -387,7 +389,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         return tags
 
     def remember_columns(self, X: Any) -> None:
-        """Set what scikit-learn expects an estimator to know about its input."""
+        """Set ``n_features_in_`` and ``feature_names_in_``, as scikit-learn expects."""
         if isinstance(self._scorer, GivenPosteriors):
             self.n_features_in_ = len(self.classes_)
         else:
@@ -400,7 +402,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
 
 
 def _plain(value: Any) -> Any:
-    """Return a parameter as something that can be printed and written to JSON."""
+    """Return a parameter as a value that JSON can hold."""
     if value is None or isinstance(value, str | int | float | bool):
         return value
     if isinstance(value, np.generic | np.ndarray):

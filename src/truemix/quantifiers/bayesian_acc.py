@@ -1,4 +1,4 @@
-"""Bayesian ACC: the mix and the confusion matrix, both uncertain, from counts alone."""
+"""Bayesian ACC: the joint posterior of mix and confusion matrix, from counts of decisions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bayesian EMQ: the likelihood of EMQ, and draws instead of a maximum."""
+"""Bayesian EMQ: the likelihood of EMQ, and posterior draws instead of a maximum."""
 
 from __future__ import annotations
 
@@ -30,16 +30,15 @@ class BayesianEMQ(Quantifier):
     temperature, draws, warmup, sampler, random_state, estimand
         As for :class:`truemix.BayesianKDEy`.
     reference_uncertainty : {"auto", None, "bootstrap"}
-        None takes the calibration as known. ``"bootstrap"``: it is known only as well as the
-        references tell. The draws are spread over 100 replicates of the calibration map and of
-        the reference shares, each from randomly reweighted references (a Bayesian bootstrap over
-        all of them). Needs a calibration. ``"auto"`` is ``"bootstrap"`` with a calibration, and
-        None without.
+        None takes the calibration as known. ``"bootstrap"`` propagates its uncertainty: the draws
+        are spread over 100 replicates of the calibration map and of the reference shares, each
+        from randomly reweighted references (a Bayesian bootstrap over all of them). Needs a
+        calibration. ``"auto"`` is ``"bootstrap"`` with a calibration, and None without.
 
     Notes
     -----
     The diagnostics hold ``prior`` as it was used and ``map``, the most probable mix, which is the
-    point estimate of MAPLS; with reference uncertainty both are those of the fitted map.
+    point estimate of MAPLS; with reference uncertainty both refer to the fitted map.
 
     References are reweighted all together, not within each class, because a bias of the map and
     the training share belong together: if a class gets more weight both rise, and their
@@ -59,7 +58,7 @@ class BayesianEMQ(Quantifier):
     >>> quantifier.quantify(batch).prevalence.round(1)
     array([0.8, 0.2])
 
-    A hundred references leave more open than the 1,200 items of the batch:
+    A hundred references cause more uncertainty than the 1,200 items of the batch:
 
     >>> widths = []
     >>> for uncertainty in (None, "bootstrap"):

@@ -1,4 +1,4 @@
-"""Bayesian KDEy: the point method's matrix, and draws instead of a maximum."""
+"""Bayesian KDEy: the densities of KDEy, and posterior draws instead of a maximum."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class BayesianKDEy(Quantifier):
     temperature : float
         Above 1 the batch counts less and intervals widen.
     draws, warmup : int
-        Draws to return, and to discard before.
+        Number of draws to return, and of warm-up draws to discard.
     sampler : {"auto", "nuts", "gibbs"}
-        Gibbs needs temperature 1; ``"auto"`` takes what is predicted to be faster, which for other
-        temperatures may also be Metropolis sampling with independent proposals.
+        Gibbs needs temperature 1; ``"auto"`` takes the sampler that is predicted to be faster,
+        which for other temperatures may also be independence Metropolis.
     random_state : int, Generator or None
         The same seed gives the same draws. None takes a new seed in each ``fit``, which
         ``settings`` shows.
@@ -42,16 +42,16 @@ class BayesianKDEy(Quantifier):
         The mix of these very items, or of the source that they come from.
         ``Estimate.of`` gives the other one from the same run.
     reference_uncertainty : {"bootstrap", None}
-        ``"bootstrap"``: the densities are known only as well as the references tell. The draws
-        are spread over 100 replicates of them, each with randomly reweighted references (a
-        Bayesian bootstrap within each class) and a share of items unlike them. None takes the
-        densities as known, as the paper does.
+        ``"bootstrap"`` propagates the uncertainty of the densities: the draws are spread over 100
+        replicates of them, each with randomly reweighted references (a Bayesian bootstrap within
+        each class) and a share of items unlike them. None takes the densities as known, as the
+        paper does.
     averaging : bool
         With reference uncertainty: spread the replicates also over the settings of bandwidth and
-        shrinkage that the automatic choice could not tell apart.
+        shrinkage that tie in the automatic selection.
     unknown : bool
-        As for :class:`truemix.KDEy`; the unknown share has draws and an interval, too. Its prior is
-        that of one more class with parameter 1.
+        As for :class:`truemix.KDEy`; the unknown share has draws and an interval, too. Its
+        Dirichlet parameter is 1.
 
     Examples
     --------

@@ -16,9 +16,9 @@ from truemix.validation import parameter_error
 class Bootstrap(Quantifier):
     """Repeat a point quantifier on batches resampled with replacement.
 
-    The spread of the answers says how much another batch of the same source would differ (the
-    population view). It knows nothing of the quantifier's own bias: around CC or PCC the
-    intervals are narrow and in the wrong place. For the mix of these very items (the batch view)
+    The spread of the estimates shows how much another batch of the same population would differ
+    (estimand ``"population"``). It does not include the bias of the quantifier: around CC or PCC
+    the intervals are narrow and in the wrong place. For the mix of the batch itself (``"batch"``)
     no items are resampled: all draws are the point estimate, unless references are resampled.
 
     Parameters
@@ -28,15 +28,15 @@ class Bootstrap(Quantifier):
     draws : int
         Number of resampled batches.
     references : bool
-        Resample the references too (within each class), so that the spread includes what few
-        references leave open. There are 100 resamples of them, made in ``fit``, and each serves
-        its part of the draws. Bandwidth and shrinkage of KDEy stay as they were chosen, and a
-        classifier is not trained again. It changes nothing for methods that learn nothing from
-        the references' posteriors: CC, PCC and EMQ without calibration.
+        Resample the references, too (within each class), so that the spread includes their
+        uncertainty. There are 100 resamples of them, made in ``fit``; the draws are spread evenly
+        over these. Bandwidth and shrinkage of KDEy are not selected again, and a classifier is not
+        trained again. No effect for methods that learn nothing from the references' posteriors:
+        CC, PCC and EMQ without calibration.
     random_state : int, Generator or None
         The same seed gives the same draws.
     estimand : {"population", "batch"}
-        Which view the estimate shows first; ``Estimate.of`` gives the other.
+        Which of the two the estimate shows; ``Estimate.of`` gives the other.
 
     Examples
     --------

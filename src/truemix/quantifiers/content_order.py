@@ -1,8 +1,8 @@
-"""An order of references that depends on nothing but what they are.
+"""A canonical order of references, which depends on their contents alone.
 
-Folds and random weights are dealt to references row after row. In the order of a file, the same
-references would get others in another file, and a renamed class other columns; the answer would
-move by as much as chance has a say in it. So references are put in an order of their contents.
+Folds and random weights are assigned to references row by row. In the order of a file, shuffled
+rows or renamed classes would get others, and the estimate would change by its random error. So
+references are sorted by their contents first.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ Hashes: TypeAlias = npt.NDArray[np.uint64]
 
 
 def reference_order(posteriors: FloatArray, codes: IntArray) -> IntArray:
-    """Return the rows of references, class after class, in an order of their contents.
+    """Return the rows of references, class by class, in content order.
 
-    Neither the order of rows nor the numbers of classes play a part: a class has its place by how
-    many references it has and how sure of it these are, a row by its posteriors. Rows that change
-    places for rounding's sake are the same but for rounding.
+    It does not depend on the order of rows or the numbers of classes: classes are sorted by their
+    number of references and the posteriors of their own class, rows by their posteriors. Rounding
+    can only swap rows that are equal up to rounding.
 
     Parameters
     ----------
@@ -43,13 +43,15 @@ def reference_order(posteriors: FloatArray, codes: IntArray) -> IntArray:
     >>> reference_order(posteriors[::-1, ::-1], np.array([1, 0, 1]))
     array([1, 0, 2])
     """
-    own = posteriors[np.arange(len(codes)), codes]
-    by_class = np.lexsort((own, codes))
+    true = posteriors[np.arange(len(codes)), codes]
+    by_class = np.lexsort((true, codes))
     members = np.split(by_class, np.cumsum(np.bincount(codes))[:-1])
-    classes = sorted(range(len(members)), key=lambda k: (len(members[k]), own[members[k]].tolist()))
+    classes = sorted(
+        range(len(members)), key=lambda k: (len(members[k]), true[members[k]].tolist())
+    )
     rows = np.concatenate([members[k] for k in classes])
-    # Only rows that are as sure of their class as a neighbour need a look at their other columns.
-    same = (np.diff(own[rows]) == 0) & (np.diff(codes[rows]) == 0)
+    # Only rows that tie in the posterior of their class are compared by their other columns.
+    same = (np.diff(true[rows]) == 0) & (np.diff(codes[rows]) == 0)
     if same.any():
         run = np.concatenate([[0], np.cumsum(~same)])
         tied = np.flatnonzero(np.bincount(run)[run] > 1)
@@ -59,7 +61,7 @@ def reference_order(posteriors: FloatArray, codes: IntArray) -> IntArray:
 
 
 def feature_order(features: Any, codes: IntArray) -> IntArray:
-    """Return the rows of labelled features in an order of their contents.
+    """Return the rows of labelled features in content order.
 
     Rows are sorted by a hash, equal ones by their class. It is the same hash in every container:
     arrays, data frames and sparse matrices with the same numbers have the same order.
@@ -85,7 +87,7 @@ def feature_order(features: Any, codes: IntArray) -> IntArray:
 
 
 def _row_hashes(features: Any) -> Hashes:
-    """Return the sum over the cells of a row that are not zero of a hash of column and value."""
+    """Return for each row the sum of hashes of (column, value) over its non-zero cells."""
     n_rows, n_columns = features.shape
     hashes = np.zeros(n_rows, dtype=np.uint64)
     if hasattr(features, "tocoo"):
@@ -99,13 +101,13 @@ def _row_hashes(features: Any) -> Hashes:
 
 
 def _bits(values: AnyArray) -> Hashes:
-    """Return a number of 64 bits for each value, 0 for zero: that of the float, or of the text."""
+    """Return 64 bits for each value: those of the float (0 for zero), or a hash of the text."""
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         digests = (hashlib.blake2b(repr(each).encode(), digest_size=8).digest() for each in values)
         return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
-    # One zero, and one number that is none.
+    # Only one kind of zero (no -0.0) and of NaN.
     tidy = np.where(np.isnan(numbers), np.nan, numbers + 0.0)
     return tidy.view(np.uint64)
 

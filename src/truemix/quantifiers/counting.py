@@ -1,4 +1,4 @@
-"""Counting, the baselines: correct only where the mix is that of the training data."""
+"""CC and PCC, the baselines that only count: unbiased only if the mix has not changed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from truemix.quantifiers.base import Parts, Quantifier
 
 
 class CC(Quantifier):
-    """Classify and count: the share of items that are put into each class.
+    """Classify and count: the share of items that are classified as each class.
 
-    Biased as soon as the mix differs from the training mix; the number that the other methods
-    correct.
+    Biased as soon as the mix differs from the training mix; the other methods correct this bias.
 
     Parameters
     ----------

@@ -12,11 +12,11 @@ from truemix.quantifiers.base import Parts, Quantifier
 class EMQ(Quantifier):
     """Maximum likelihood for label shift (MLLS), also known as EMQ or SLD.
 
-    By Bayes' rule a posterior divided by the share of the class that it was made for is, up to a
-    factor per item, the likelihood of the item under each class; the mix is the one under which the
-    batch is most likely. Right if posteriors are calibrated and the shares are those of the
+    By Bayes' rule a posterior divided by the training share of the class is, up to a factor per
+    item, the likelihood of the item under each class; the mix is the one under which the batch is
+    most likely. Consistent if posteriors are calibrated and the training shares are those of the
     references. A classifier trained on another mix, or with class weights, implies other shares;
-    the default calibration learns both from the references.
+    the default calibration corrects both from the references.
 
     Parameters
     ----------

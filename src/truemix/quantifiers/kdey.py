@@ -13,14 +13,14 @@ from truemix.validation import parameter_error
 
 
 def maybe_unknown(model: Any, unknown: Any) -> Any:
-    """Return a model, with a further class for items of none of the classes if wanted."""
+    """Return the model, wrapped in :class:`WithUnknown` if ``unknown``."""
     if not isinstance(unknown, bool | np.bool_):
         raise parameter_error("unknown", "True or False", unknown)
     return WithUnknown(model=model) if unknown else model
 
 
 def of_densities(name: str, doc: str) -> Any:
-    """Return a property of a quantifier: what the densities of its known classes learned."""
+    """Return a property of a quantifier that reads an attribute of its kernel densities."""
 
     def learned(self: Quantifier) -> Any:
         model = self.model_
@@ -51,7 +51,7 @@ class KDEy(Quantifier):
     kernel : {"aitchison", "ilr", "gaussian"}
         Coordinates in which the kernel is Gaussian.
     bandwidth : "auto" or float
-        Its standard deviation.
+        Standard deviation of the kernel.
     shrinkage : "auto" or float
         How far posteriors are moved towards the barycentre first, at least 0 and below 1.
         ``"auto"`` (for either) takes the value from the paper's grid with the smallest error on
@@ -109,9 +109,9 @@ class KDEy(Quantifier):
     shrinkage_ = of_densities("shrinkage_", "The shrinkage in use.")
     selection_ = of_densities(
         "selection_",
-        """What was chosen automatically: the choice and the runners-up.
+        """Result of the automatic selection: the selected setting and the runners-up.
 
         Each with its bandwidth, shrinkage, mean absolute error on the bags, and whether it ties
-        with the best one (the difference is within the noise).
+        with the best one (the difference is within the sampling error).
         """,
     )

@@ -1,4 +1,4 @@
-"""Any model with any inference."""
+"""``MixtureQuantifier``: any class-conditional model with any inference."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from truemix.validation import parameter_error
 
 
 class MixtureQuantifier(Quantifier):
-    """A quantifier from its two parts: how likely items are, and how a mix follows from that.
+    """A quantifier composed of a class-conditional model and an inference.
 
     The named quantifiers are presets of this: ``KDEy()`` is
     ``MixtureQuantifier(model=KernelDensity(), inference=MaximumLikelihood(), crossfit=True)``.
@@ -35,7 +35,7 @@ class MixtureQuantifier(Quantifier):
 
     Examples
     --------
-    A likelihood of one's own, a normal distribution of the log-odds of each class:
+    A custom model, a normal distribution of the log-odds of each class:
 
     >>> import numpy as np
     >>> from truemix import MixtureQuantifier

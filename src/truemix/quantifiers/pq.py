@@ -15,7 +15,7 @@ class PQ(Quantifier):
 
     Posteriors of the second class are put into bins with about equally many references; the mix and
     the bin probabilities of both classes are inferred jointly, as in :class:`truemix.BayesianACC`,
-    of which this is the version that looks at how sure a classifier is.
+    but from binned confidences instead of decisions.
 
     Parameters
     ----------

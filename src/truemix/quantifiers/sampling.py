@@ -1,4 +1,4 @@
-"""What all presets that draw have in common: the parameters of their sampler."""
+"""The sampler parameters that all Bayesian presets share."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""From items to posteriors: given ones, or those of a scikit-learn classifier.
+"""Scoring: from items to posteriors, given as they are or by a scikit-learn classifier.
 
-References are scored by models that have not seen them (out of fold), because a model is too sure
-of its own training items and their posteriors would not look like those of new items. Targets are
-scored by the model refitted on everything, or, with cross-fitting, by each of the fold models: then
-references and targets of a class are scored alike.
+References are scored out of fold, because a model is overconfident on its own training items, whose
+posteriors would not be distributed like those of new items. Targets are scored by the model
+refitted on everything or, with cross-fitting, by each of the fold models: then references and
+targets of a class have the same distribution of posteriors.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class ClassifierScorer:
 
 @dataclass(frozen=True)
 class Scoring:
-    """How a quantifier gets posteriors from what it is given: all that decides them."""
+    """The parameters that determine how a quantifier scores items."""
 
     classifier: Any
     cv: Any
@@ -96,7 +96,7 @@ class Scoring:
     ) -> tuple[FloatArray, Scorer]:
         """Return the references' posteriors ``(m, K)`` and the scorer for targets.
 
-        With ``hard`` only the classifier's decisions are asked for, as posteriors of one and zero.
+        With ``hard`` the classifier's ``predict`` is used, and decisions become one-hot rows.
         """
         if self.classifier is None:
             given = GivenPosteriors(classes)
@@ -233,7 +233,8 @@ def _folds(
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield (train, test) rows such that each row is tested exactly once."""
     if isinstance(cv, int | np.integer):
-        # Files hold the same items in any order; a splitter of the user's knows its own.
+        # Content order, so that folds do not depend on the order of rows; a user's splitter gets
+        # the rows as they are.
         order = feature_order(features, codes)
         counts = np.bincount(codes, minlength=len(classes))
         if counts.min() < 2:
@@ -243,8 +244,8 @@ def _folds(
                 "another item of its class. Add items, or pass a trained classifier as "
                 "FrozenEstimator."
             )
-        # Shuffled, because the order is a sorted one; with a fixed seed, because a quantifier
-        # without randomness should give the same answer twice.
+        # Shuffled, because the order is sorted; with a fixed seed, so that deterministic
+        # quantifiers stay deterministic.
         n_folds = int(min(cv, counts.max()))
         splitter = StratifiedKFold(n_folds, shuffle=True, random_state=0)
     else:
@@ -291,7 +292,7 @@ def _scores(model: Any, features: Any, classes: AnyArray, *, hard: bool) -> Floa
         decided = check_labels(model.predict(features), "the classifier's predictions")
         return np.eye(len(classes))[[position[label] for label in decided.tolist()]]
     raw = np.asarray(model.predict_proba(features), dtype=np.float64)
-    # A fold may have seen no item of some class: the model gives it no probability.
+    # A fold may lack a class: its model gives that class no probability.
     posteriors = np.zeros((len(raw), len(classes)))
     known = check_labels(model.classes_, "the classifier's classes_").tolist()
     posteriors[:, [position[label] for label in known]] = raw

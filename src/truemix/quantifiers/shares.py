@@ -1,4 +1,4 @@
-"""Shares of the classes, told from that of items of none of them."""
+"""Separate the share of the unknown class from the mix of the known classes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from truemix.inference.protocol import MixtureResult
 
 
 class Shares(NamedTuple):
-    """The mix of the classes, with draws, and the share of none of them if that was allowed."""
+    """The mix of the known classes, with draws, and the unknown share if the model has one."""
 
     prevalence: FloatArray
     draws: FloatArray | None
@@ -22,7 +22,7 @@ class Shares(NamedTuple):
 
 
 def split_result(result: MixtureResult, train_prevalence: FloatArray) -> Shares:
-    """Tell the share of the unknown, the column after the classes, from those of the classes."""
+    """Split off the share of the unknown class, the column after the known classes."""
     if len(result.prevalence) == len(train_prevalence):
         return Shares(result.prevalence, result.draws, result.other_draws, None)
     mix, share = split_mix(result.prevalence, train_prevalence)
@@ -30,12 +30,12 @@ def split_result(result: MixtureResult, train_prevalence: FloatArray) -> Shares:
         return Shares(mix, None, None, Unknown(float(share)))
     draws, unknown = split_mix(result.draws, train_prevalence)
     others, other_unknown = split_mix(result.other_draws, train_prevalence)
-    found = Unknown(float(unknown.mean()), unknown, other_unknown)
-    return Shares(draws.mean(axis=0), draws, others, found)
+    summary = Unknown(float(unknown.mean()), unknown, other_unknown)
+    return Shares(draws.mean(axis=0), draws, others, summary)
 
 
 def check_shares(model: Any, shares: FloatArray) -> None:
-    """Refuse a model that was learned from references of other shares."""
+    """Raise if the model was fitted on references with other class shares."""
     counts: FloatArray
     if hasattr(model, "references_"):
         counts = np.bincount(model.references_[1], minlength=len(shares)).astype(np.float64)

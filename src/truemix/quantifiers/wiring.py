@@ -1,6 +1,6 @@
-"""From scored items to results: a model makes the matrix, an inference consumes it.
+"""Wire a model and an inference: from scored items to results.
 
-The only place where the two meet.
+The only place where the two meet: the model makes the matrix, the inference consumes it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def replicates_of(model: Any, inference: Any, scored: FloatArray) -> Replicates:
 
 
 def _checked(matrix: FloatArray, shape: tuple[int, ...], model: Any, method: str) -> FloatArray:
-    """Return what a model made; one of somebody else's may make anything."""
+    """Return the array that a model made, which may be a user's, or raise for another shape."""
     if matrix.shape != shape:
         raise InputError(
             f"{type(model).__name__}.{method} returned an array of shape {matrix.shape}; expected "
@@ -96,23 +96,24 @@ def infer(
     model: Any, inference: Any, scored: FloatArray, bags: list[IntArray]
 ) -> Iterator[MixtureResult]:
     """Yield the mix of each bag of scored items."""
-    for replicates, own in replicates_in_parts(model, inference, scored, bags):
-        yield from getattr(inference, "infer_in_turn", inference.infer)(replicates, own)
+    for replicates, rows in replicates_in_parts(model, inference, scored, bags):
+        yield from getattr(inference, "infer_in_turn", inference.infer)(replicates, rows)
 
 
 def replicates_in_parts(
     model: Any, inference: Any, scored: FloatArray, bags: list[IntArray]
 ) -> Iterator[tuple[Replicates, list[IntArray]]]:
-    """Yield matrices that are made once for many bags, and the rows of these bags there.
+    """Yield matrices shared by many bags, and the rows of these bags in them.
 
-    Where the references are uncertain there are many matrices, and bags are taken a few at a time.
+    With replicates of the references there are many matrices, and only a few bags at a time fit
+    into memory.
     """
     if not is_spread(model, inference):
         yield replicates_of(model, inference, scored), bags
         return
     for block in bags_at_once(bags, *scored.shape[1:]):
-        part, own = gathered(scored, block)
-        yield replicates_of(model, inference, part), own
+        part, rows = gathered(scored, block)
+        yield replicates_of(model, inference, part), rows
 
 
 def mixes_of_many(
@@ -122,10 +123,10 @@ def mixes_of_many(
     bags: list[IntArray],
     train_prevalence: FloatArray,
 ) -> Iterator[tuple[list[int], Iterator[FloatArray]]]:
-    """Yield the mixes of bags under many models of one kind, fitted on the same references.
+    """Yield the mixes of bags under many models of one class, fitted on the same references.
 
-    Each step yields the numbers of models whose matrices are made together, and then the mixes
-    ``(n_bags, K)`` of each, in an order in which neighbours give similar answers.
+    Each step yields the numbers of models whose matrices are computed together, and an iterator
+    over the mixes ``(n_bags, K)`` of each, in an order in which neighbours are similar.
     """
     shares = hasattr(type(models[0]), "matrices_of_many") and not any(
         is_spread(model, inference) for model, inference in zip(models, inferences, strict=True)
@@ -169,9 +170,9 @@ def _mixes(
 
 
 def gathered(scored: FloatArray, bags: list[IntArray]) -> tuple[FloatArray, list[IntArray]]:
-    """Return the scores of the items in some bags, each item once, and the rows of each bag there.
+    """Return the scores of the items in some bags, each item once, and the rows of each bag in it.
 
-    One bag keeps its rows as they are. Without a copy where these are all items, as in most calls.
+    A single bag keeps its rows, repeated ones included. All items in order are not copied.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Choose settings by what counts: the error of the mix on bags drawn from held-out items."""
+"""Model selection: settings with the smallest error of the mix on bags of held-out items."""
 
 from truemix.selection.grid_search import GridSearch, SearchInterrupted
 from truemix.selection.temperature import TemperatureCalibration, calibrate_temperature

@@ -1,4 +1,4 @@
-"""A progress bar on stderr that keeps out of files, pipes and logs."""
+"""A progress bar on stderr, shown only in a terminal."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def progress(what: str, total: int, *, verbose: bool) -> Iterator[Callable[[str], None]]:
-    """Show a bar while the block runs, and give it a function that counts one step.
+    """Show a bar while the block runs, and yield a function that advances it by one step.
 
-    The function takes a remark that is shown beside the bar, such as the best result so far.
-    Nothing is shown, nor loaded, if stderr is not a terminal or without ``verbose``.
+    The function takes a remark to show next to the bar, such as the best result so far. Nothing is
+    shown or imported if stderr is not a terminal, or without ``verbose``.
     """
     if not verbose or not sys.stderr.isatty():
         yield lambda remark: None

@@ -1,8 +1,8 @@
-"""Judge many settings, doing what they have in common only once.
+"""Score many settings on validation bags, computing shared work only once.
 
-Settings share, from the outside in: the split and its bags; per classifier setting the trained
-classifier and all posteriors; per density setting (for KDEy kernel and shrinkage) the distances;
-and per bag the answer of the neighbouring setting, from which the next one starts.
+Settings share, from the outside in: the split and its bags; per classifier setting, the trained
+classifier and all posteriors; per density setting (for KDEy: kernel and shrinkage), the distances;
+and per bag, the mix under the neighbouring setting, as a warm start.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def search(
     run = Parallel(n_jobs=n_jobs, return_as="generator")
     with closing(run(jobs)) as scored:
         for numbers, (posteriors, seconds) in zip(members, scored, strict=True):
-            own = [settings[number] for number in numbers], [quantifiers[n] for n in numbers]
-            for result in _judge(*own, validation, posteriors, metric):
+            group = [settings[number] for number in numbers], [quantifiers[n] for n in numbers]
+            for result in _evaluate(*group, validation, posteriors, metric):
                 yield Result(
                     numbers[result.number],
                     result.score,
@@ -69,33 +69,33 @@ def search(
                 )
 
 
-def _judge(
+def _evaluate(
     settings: list[Setting],
     quantifiers: list[Quantifier],
     validation: Validation,
     posteriors: Scored,
     metric: Any,
 ) -> Iterator[Result]:
-    """Yield the settings of one classifier."""
+    """Yield the results of the settings that share one classifier setting."""
     fitting = []
     for setting, quantifier in zip(settings, quantifiers, strict=True):
         with naming(setting):
             seconds, _ = _timed(validation.fit, quantifier, posteriors)
         fitting.append(seconds)
-    for own in _of_one_kind(quantifiers):
-        models = [quantifiers[number].model_ for number in own]
-        inferences = [quantifiers[number].inference_ for number in own]
+    for members in _of_one_kind(quantifiers):
+        models = [quantifiers[number].model_ for number in members]
+        inferences = [quantifiers[number].inference_ for number in members]
         train = validation.train_prevalence
         groups = mixes_of_many(models, inferences, posteriors.pool, validation.bags, train)
         while True:
             shared, group = _timed(next, groups, None)
             if group is None:
                 break
-            numbers, answers = [own[place] for place in group[0]], group[1]
+            numbers, mixes_in_turn = [members[place] for place in group[0]], group[1]
             for number in numbers:
                 start = time.perf_counter()
                 with naming(settings[number]):
-                    mixes = next(answers)
+                    mixes = next(mixes_in_turn)
                     error = errors(
                         metric,
                         validation.truth,
@@ -116,7 +116,7 @@ def _of_one_kind(quantifiers: list[Quantifier]) -> list[list[int]]:
 
 
 def fingerprint(value: Any) -> Hashable:
-    """Return something that is equal for equal classifiers, also for copies of one.
+    """Return a hashable value that is equal for equal classifiers, such as clones.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def fingerprint(value: Any) -> Hashable:
         content: str = joblib.hash(value)
         return content
     except Exception:
-        # Something inside cannot be pickled, such as a lambda: look at the parts one by one.
+        # A part cannot be pickled, such as a lambda: hash the parts separately.
         if isinstance(value, list | tuple):
             return tuple(fingerprint(item) for item in value)
         if hasattr(value, "get_params") and not isinstance(value, FrozenEstimator):

@@ -1,4 +1,4 @@
-"""From a grid of parameters to settings, and from a setting to a quantifier."""
+"""Expand a grid of parameters into settings, and configure a quantifier by a setting."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _check_known(quantifier: Quantifier, name: str) -> None:
 
 @contextmanager
 def naming(setting: Setting) -> Iterator[None]:
-    """Say with an error which setting it is about."""
+    """Add the setting to the message of an error raised in the block."""
     shown = ", ".join(f"{name}={value!r}" for name, value in setting.items())
     try:
         yield

@@ -1,4 +1,4 @@
-"""Labelled data in two parts: references to learn from, and a pool that bags are drawn from."""
+"""The validation split: references to fit on, and a pool that bags are drawn from."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from truemix.validation import (
 
 # The paper's protocol for choosing settings.
 PAPER_PROTOCOL = DirichletBags(alpha=1.0, n_bags=100, bag_size=1000, random_state=0)
-# Rows of all bags together, which are held at the same time (8 bytes each).
+# Maximum total number of rows of all bags, which are in memory together (8 bytes each).
 MAX_ROWS = 50_000_000
 
 
@@ -37,9 +37,9 @@ class Scored:
 
 @dataclass(frozen=True)
 class Validation:
-    """Both parts, and the bags with the true mix of each.
+    """Both parts of the split, and the bags with their true mixes.
 
-    ``bags`` holds rows of ``pool``, which has only items that are in some bag.
+    ``bags`` holds rows of ``pool``, which contains only items that are in a bag.
     """
 
     references: Any
@@ -72,14 +72,14 @@ class Validation:
 def hold_out(
     X: Any, y: Any, classes: Any, *, share: object, protocol: Any, given: bool
 ) -> Validation:
-    """Split labelled items and draw the bags; ``given`` tells that X holds posteriors.
+    """Split labelled items and draw the bags; with ``given``, X holds posteriors.
 
-    Instead of the share to hold out there may be other items, ``(X, y)``.
+    ``share`` is the share to hold out, or other labelled items ``(X, y)`` to draw bags from.
     """
     protocol = PAPER_PROTOCOL if protocol is None else protocol
     check_protocol(protocol)
     codes, order = read_labels(X, y, classes)
-    # Before the split, so that a message about a row counts it as the user does.
+    # Validated before the split, so that messages refer to the user's row numbers.
     table = GivenPosteriors(order)(X)[0] if given else features_of(X)
     _check_size(protocol, len(order))
     if isinstance(share, tuple):
@@ -107,7 +107,7 @@ def _other_items(
 def _validation(
     references: Any, codes: IntArray, pool: Any, bags: list[Bag], order: AnyArray
 ) -> Validation:
-    """Keep of the pool what is in some bag."""
+    """Restrict the pool to items that are in a bag."""
     used, places = np.unique(np.concatenate([bag.index for bag in bags]), return_inverse=True)
     ends = np.cumsum([len(bag.index) for bag in bags])
     several = isinstance(pool, np.ndarray) and pool.ndim == 3
@@ -130,7 +130,7 @@ def split(codes: IntArray, classes: AnyArray, share: float) -> IntArray:
     >>> np.bincount(codes[split(codes, np.array(["ham", "spam"]), 0.4)])
     array([2, 1])
     """
-    # A fixed seed, because a search without randomness should give the same answer twice.
+    # A fixed seed makes the search reproducible.
     rng = np.random.default_rng(0)
     parts = []
     for k, label in enumerate(classes.tolist()):
@@ -146,7 +146,7 @@ def split(codes: IntArray, classes: AnyArray, share: float) -> IntArray:
 
 
 def _check_size(protocol: Any, n_classes: int) -> None:
-    """Refuse bags that could not be held together."""
+    """Raise if the bags would not fit into memory together."""
     if isinstance(protocol, Protocol):
         rows = protocol.number_of_bags(n_classes) * protocol.bag_size
         if rows > MAX_ROWS:

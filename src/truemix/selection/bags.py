@@ -12,13 +12,13 @@ from truemix.validation import check_same_length, encode_labels, parameter_error
 
 
 def check_protocol(protocol: Any) -> None:
-    """Refuse what makes no bags."""
+    """Raise for an object without a method ``bags``."""
     if not callable(getattr(protocol, "bags", None)):
         raise parameter_error("protocol", "a protocol, such as DirichletBags()", protocol)
 
 
 def drawn_bags(protocol: Any, y: Any, classes: AnyArray, n_items: int) -> list[Bag]:
-    """Return the bags that a protocol makes of items, whose labels only some protocols need."""
+    """Return the bags that a protocol draws; ``y`` may be None if it needs no labels."""
     labels = None
     if y is not None:
         labels = labels_of(y)

@@ -36,7 +36,7 @@ class GridSearch(BaseEstimator):
     Parameters
     ----------
     quantifier : Quantifier
-        What to tune; it is cloned. Bayesian quantifiers are judged by their posterior mean.
+        What to tune; it is cloned. Bayesian quantifiers are scored by their posterior mean.
     grid : dict or list of dict
         Values to try for each parameter, in all combinations: those of the quantifier
         (``bandwidth``), of its classifier (``classifier__C``), or ``classifier`` itself.
@@ -230,11 +230,11 @@ def _frame(
     """Return the table of finished settings, in the order of the grid."""
     finished = sorted(finished, key=lambda result: result.number)
     frame = pd.DataFrame(index=[result.number for result in finished])
-    # A parameter that only other grids of the list name has the value it always had.
-    own = [{**quantifiers[n].get_params(), **settings[n]} for n in frame.index]
+    # A parameter that only other grids of the list name keeps its value in the quantifier.
+    rows = [{**quantifiers[n].get_params(), **settings[n]} for n in frame.index]
     for name in dict.fromkeys(name for setting in settings for name in setting):
-        values = [parameters.get(name) for parameters in own]
-        # Values as they were given: pandas would make a missing text of None.
+        values = [parameters.get(name) for parameters in rows]
+        # dtype object: pandas would convert None to NaN.
         numeric = all(isinstance(value, float | int) for value in values)
         frame[name] = pd.Series(values, frame.index, dtype=None if numeric else object)
     frame["score"] = [result.score for result in finished]

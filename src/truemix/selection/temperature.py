@@ -29,7 +29,7 @@ TEMPERATURES = (0.5, 1.0, 1.5, 2.0, 5.0, 10.0, 100.0, 1000.0)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TemperatureCalibration:
-    """The chosen temperature, and what it was chosen from.
+    """The selected temperature, and the scores of all candidates.
 
     Attributes
     ----------
@@ -72,16 +72,16 @@ def calibrate_temperature(
 ) -> TemperatureCalibration:
     """Find the temperature at which a Bayesian quantifier's intervals are best.
 
-    A posterior that takes its model for granted is too sure of itself; a temperature above 1 makes
-    it wider. As in Moreo, González and del Coz, part of the items are held out, bags of all kinds
-    of mixes are drawn from them, and the temperature with the smallest mean Winkler score of the
-    intervals (width, plus a penalty for what they miss) wins. Densities are computed once for all
-    bags and temperatures.
+    A posterior that ignores the uncertainty of its model is overconfident; a temperature above 1
+    widens it. As in Moreo, González and del Coz, part of the items are held out, bags with mixes
+    from all over the simplex are drawn from them, and the temperature with the smallest mean
+    Winkler score of the intervals (width, plus a penalty for missing the truth) is selected.
+    Densities are computed once for all bags and temperatures.
 
     Parameters
     ----------
     quantifier : BayesianKDEy, BayesianEMQ or BayesianACC
-        What to calibrate; it is cloned. Its ``estimand`` decides which intervals are judged.
+        What to calibrate; it is cloned. Its ``estimand`` determines which intervals are scored.
     X, y, classes
         Labelled items, as for ``fit``.
     protocol : protocol, optional
@@ -104,12 +104,12 @@ def calibrate_temperature(
 
     Notes
     -----
-    The true mix of a bag is that of its very items. With ``estimand="population"`` the intervals
-    are about the source instead, and a temperature below 1 may win where classes separate well.
+    The true mix of a bag is that of its items. With ``estimand="population"`` the intervals are for
+    the population instead, and a temperature below 1 may be best where classes separate well.
 
     Examples
     --------
-    Posteriors that are far too sure make intervals that are far too narrow:
+    Overconfident posteriors make intervals that are far too narrow:
 
     >>> import numpy as np
     >>> from truemix import BayesianEMQ
@@ -138,23 +138,23 @@ def calibrate_temperature(
             quantifier,
             "Others have no temperature.",
         )
-    # A preset has the parameter itself, and not in its inference.
-    own = quantifier.get_params(deep=False)
-    prefix = "" if "temperature" in own else "inference__"
+    # Presets have the parameter themselves, a MixtureQuantifier in its inference.
+    parameters = quantifier.get_params(deep=False)
+    prefix = "" if "temperature" in parameters else "inference__"
     candidates = [configured(quantifier, {f"{prefix}temperature": t}) for t in temperatures]
     parts = hold_out(
         X, y, classes, share=validation, protocol=protocol, given=quantifier.classifier is None
     )
     fitted: Quantifier = clone(quantifier)
-    # The same random numbers at all temperatures: differences are the temperature's.
+    # Common random numbers: differences are due to the temperature alone.
     fitted.set_params(**{f"{prefix}random_state": resolved_seed(inference.random_state)})
     scored = parts.score(fitted.scoring())
     parts.fit(fitted, scored)
     with progress("bags", len(parts.bags) * len(temperatures), verbose=verbose) as advance:
         intervals = _intervals(fitted, scored.pool, parts.bags, temperatures, level, advance)
     results = pd.DataFrame(
-        {"temperature": t, **_judge(parts.truth, *each, level)}
-        for t, each in zip(temperatures, intervals, strict=True)
+        {"temperature": t, **_scores(parts.truth, *pair, level)}
+        for t, pair in zip(temperatures, intervals, strict=True)
     )
     best = int(results["winkler_score"].to_numpy().argmin())
     chosen: Any = candidates[best]
@@ -170,17 +170,17 @@ def _intervals(
     level: float,
     advance: Callable[[str], None],
 ) -> list[tuple[FloatArray, FloatArray]]:
-    """Return the intervals of each bag at each temperature, single and simultaneous ones.
+    """Return marginal and simultaneous intervals of each bag, per temperature.
 
-    Matrices are made once for all temperatures.
+    Matrices are computed once for all temperatures.
     """
     single: list[list[FloatArray]] = [[] for _ in temperatures]
     joint: list[list[FloatArray]] = [[] for _ in temperatures]
     inference = fitted.inference_
-    for replicates, own in replicates_in_parts(fitted.model_, inference, pool, bags):
+    for replicates, rows in replicates_in_parts(fitted.model_, inference, pool, bags):
         for place, temperature in enumerate(temperatures):
             inference.set_params(temperature=temperature)
-            for result in getattr(inference, "infer_in_turn", inference.infer)(replicates, own):
+            for result in getattr(inference, "infer_in_turn", inference.infer)(replicates, rows):
                 draws = np.asarray(split_result(result, fitted.train_prevalence_).draws)
                 single[place].append(interval_of(draws, level))
                 joint[place].append(interval_of(draws, level, simultaneous=True))
@@ -188,10 +188,10 @@ def _intervals(
     return [(np.array(s), np.array(j)) for s, j in zip(single, joint, strict=True)]
 
 
-def _judge(
+def _scores(
     truth: FloatArray, single: FloatArray, joint: FloatArray, level: float
 ) -> dict[str, float]:
-    """Return what the bags say about the intervals at one temperature."""
+    """Return the mean scores of the intervals at one temperature, over the bags."""
     scores = winkler_score(truth, single, level)
     error = scores.std(ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else np.nan
     return {
