@@ -279,7 +279,7 @@ def test_quantify_by_is_quantify_group_by_group(quantifier, reference, target):
         "group",
         "class",
         "prevalence",
-        "counted",
+        "classify_and_count",
         "reference",
         "n_items",
     ]
