@@ -46,6 +46,7 @@ HOMES = {
 BLOCKS = {
     "simplex": (
         "closure", "shrink", "clr", "clr_inverse", "ilr", "ilr_inverse", "sample_uniform",
+        "ternary_coordinates", "ternary_inverse", "ternary_line",
     ),
     "densities": ("kde_log_likelihood",),
     "inference": (

@@ -128,6 +128,29 @@ def test_stacks_are_handled_along_the_last_axis():
     assert simplex.ilr_inverse(simplex.ilr(stacked)).shape == stacked.shape
 
 
+def test_ternary_coordinates_scale_all_distances_alike():
+    p, q = simplex.sample_uniform(100, 3, random_state=0).reshape(2, 50, 3)
+    apart = simplex.ternary_coordinates(p) - simplex.ternary_coordinates(q)
+    # Corners are sqrt(2) apart in the simplex.
+    expected = np.linalg.norm(p - q, axis=1) / np.sqrt(2)
+    np.testing.assert_allclose(np.linalg.norm(apart, axis=1), expected, rtol=1e-12)
+
+
+@given(hnp.arrays(float, (2, 4, 2), elements=st.floats(-2, 2)))
+def test_points_of_the_plane_round_trip_also_outside_the_triangle(z):
+    mixes = simplex.ternary_inverse(z)
+    np.testing.assert_allclose(mixes.sum(axis=-1), 1.0, atol=1e-14)
+    np.testing.assert_allclose(simplex.ternary_coordinates(mixes), z, atol=1e-14)
+
+
+@pytest.mark.parametrize("k", [0, 1, 2])
+def test_a_ternary_line_has_one_share_and_starts_on_the_edge_to_its_corner(k):
+    start, end = simplex.ternary_line(k, 0.25)
+    assert start[k] == end[k] == 0.25
+    assert start[(k + 1) % 3] == end[(k + 2) % 3] == 0.0
+    assert start.sum() == end.sum() == 1.0
+
+
 def test_uniform_samples_have_the_moments_of_the_uniform_distribution():
     n, k = 40_000, 4
     draws = simplex.sample_uniform(n, k, random_state=5)
@@ -149,6 +172,10 @@ def test_uniform_samples_have_the_moments_of_the_uniform_distribution():
         (lambda: simplex.shrink([0.5, 0.5], 1.0), "'lam' parameter must be .* 1 - 1e-9. Got 1.0"),
         (lambda: simplex.shrink([0.5, 0.5], -0.1), "Got -0.1 instead"),
         (lambda: simplex.clr_inverse([np.inf, 0.0]), r"Z\[0\] is inf"),
+        (lambda: simplex.ternary_coordinates([0.5, 0.5]), "P has shape .* expected 3 coordinates"),
+        (lambda: simplex.ternary_inverse(1.0), "Z has shape .* expected 2 coordinates"),
+        (lambda: simplex.ternary_line(3, 0.5), "'k' parameter must be 0, 1 or 2. Got 3 instead"),
+        (lambda: simplex.ternary_line(0, 1.5), "'share' parameter must be a number between 0 and"),
         (lambda: simplex.ilr_basis(1), "'n_parts' parameter must be a whole number between 2 and"),
         (lambda: simplex.sample_uniform(-1, 2), "'n_samples' parameter"),
     ],

@@ -1,4 +1,4 @@
-"""The geometry of compositions: closure, shrinkage, log-ratio coordinates and their inverses.
+"""The geometry of compositions: closure, shrinkage, log-ratio and ternary coordinates.
 
 Every function takes one composition ``(K,)`` or any stack of them ``(..., K)``.
 
@@ -11,6 +11,7 @@ in the zero pattern dominate all distances. Where that is too harsh, use shrinka
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -18,11 +19,14 @@ import numpy.typing as npt
 
 from truemix._typing import FloatArray, Seed
 from truemix.exceptions import InputError
-from truemix.validation import check_integer, check_number, check_seed_number
+from truemix.validation import check_integer, check_number, check_seed_number, parameter_error
 
 FLOOR = float(np.finfo(np.float64).tiny)
 # Maximum numbers per call of `sample_uniform`: eight gigabytes.
 MAX_NUMBERS = 10**9
+# The triangle of three classes: edges of length 1, corners on the left, on the right, on top.
+TERNARY_HEIGHT = math.sqrt(3.0) / 2.0
+_CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, TERNARY_HEIGHT]])
 
 
 def _numbers(values: npt.ArrayLike, name: str) -> FloatArray:
@@ -58,13 +62,18 @@ def _as_compositions(values: npt.ArrayLike, name: str) -> FloatArray:
     return array
 
 
-def _as_coordinates(values: npt.ArrayLike) -> FloatArray:
-    array = _numbers(values, "Z")
-    if array.ndim == 0 or array.shape[-1] == 0:
-        raise InputError(f"Z has shape {array.shape}; expected coordinates along the last axis.")
+def _as_coordinates(values: npt.ArrayLike, name: str = "Z", number: int = 0) -> FloatArray:
+    """Return ``values`` as float64 after checking that they are finite, and how many there are."""
+    array = _numbers(values, name)
+    if array.ndim == 0 or array.shape[-1] == 0 or number not in (0, array.shape[-1]):
+        expected = f"{number} coordinates" if number else "coordinates"
+        raise InputError(
+            f"{name} has shape {array.shape}; expected {expected} along the last axis."
+        )
     if not np.isfinite(array).all():
         place = [int(i) for i in np.argwhere(~np.isfinite(array))[0]]
-        raise InputError(f"Z{place} is {array[tuple(place)]}; coordinates must be finite numbers.")
+        value = array[tuple(place)]
+        raise InputError(f"{name}{place} is {value}; coordinates must be finite numbers.")
     return array
 
 
@@ -244,6 +253,72 @@ def ilr_inverse(Z: npt.ArrayLike) -> FloatArray:
     """
     coordinates = _as_coordinates(Z)
     return clr_inverse(coordinates @ ilr_basis(coordinates.shape[-1] + 1).T)
+
+
+def ternary_coordinates(P: npt.ArrayLike) -> FloatArray:
+    """Return the places of mixes of three classes in an equilateral triangle.
+
+    Its edges have length 1. The first class is the corner on the left, at (0, 0), the second the
+    one on the right, at (1, 0), the third the one on top, at (1/2, :data:`TERNARY_HEIGHT`).
+
+    Parameters
+    ----------
+    P : array-like of shape (..., 3)
+        Parts that sum to one; points outside the triangle have negative parts.
+
+    Returns
+    -------
+    ndarray of shape (..., 2)
+
+    Examples
+    --------
+    >>> ternary_coordinates([[1.0, 0.0, 0.0], [0.25, 0.25, 0.5]]).round(4)
+    array([[0.   , 0.   ],
+           [0.5  , 0.433]])
+    """
+    return np.asarray(_as_coordinates(P, "P", 3) @ _CORNERS)
+
+
+def ternary_inverse(Z: npt.ArrayLike) -> FloatArray:
+    """Return the mixes at points of the plane; some parts are negative outside the triangle.
+
+    Parameters
+    ----------
+    Z : array-like of shape (..., 2)
+
+    Returns
+    -------
+    ndarray of shape (..., 3)
+
+    Examples
+    --------
+    >>> ternary_inverse([0.5, 0.0])
+    array([0.5, 0.5, 0. ])
+    """
+    x, y = np.moveaxis(_as_coordinates(Z, number=2), -1, 0)
+    top = y / TERNARY_HEIGHT
+    right = x - 0.5 * top
+    return np.stack([1.0 - right - top, right, top], axis=-1)
+
+
+def ternary_line(k: int, share: float) -> FloatArray:
+    """Return the ends of the line of all mixes with a given share of class ``k``, of three.
+
+    The first one is on the edge that leads to the corner of the class from that of the class
+    before: where each edge has the ticks of one class.
+
+    Examples
+    --------
+    >>> ternary_line(1, 0.2)
+    array([[0.8, 0.2, 0. ],
+           [0. , 0.2, 0.8]])
+    """
+    if k not in (0, 1, 2):
+        raise parameter_error("k", "0, 1 or 2", k)
+    ends = np.zeros((2, 3))
+    ends[:, k] = share = check_number(share, "share", kind="eps")
+    ends[0, k - 1] = ends[1, k - 2] = 1.0 - share
+    return ends
 
 
 def sample_uniform(n_samples: int, n_classes: int, random_state: Seed = None) -> FloatArray:

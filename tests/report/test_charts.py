@@ -163,16 +163,16 @@ def test_a_zoom_holds_everything_and_its_labels_are_true():
     picture = ternary(three(0.12, 0.3, 0.58), draws.tolist())
     assert not picture.whole
     assert (np.array(picture.smallest) <= draws.min(axis=0)).all()
-    top, left, right = picture.corners
+    left, right, top = picture.corners
     for dot in picture.dots:
         assert top.y <= dot.y <= left.y
         assert left.x <= dot.x <= right.x
-    # On the line that is labelled with a share of the first class, all points have that share.
+    # On the line that is labelled with a share of the last class, all points have that share.
     size = 1 - sum(picture.smallest)
-    line = picture.grid[0]
+    line = picture.grid[-1]
     part = (left.y - line.start.y) / (left.y - top.y)
     share = float(line.label.removesuffix(" %")) / 100
-    assert picture.smallest[0] + size * part == pytest.approx(share, abs=1e-3)
+    assert picture.smallest[2] + size * part == pytest.approx(share, abs=1e-3)
     assert line.start.y == line.end.y
 
 

@@ -19,6 +19,7 @@ from truemix._typing import FloatArray
 from truemix.estimates.intervals import check_level
 from truemix.estimates.text import ESTIMANDS, items, percent, percent_level, shown_name
 from truemix.exceptions import InputError
+from truemix.simplex import TERNARY_HEIGHT, ternary_coordinates, ternary_line
 from truemix.validation import check_choice
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ LITERAL: dict[str, Any] = {"parse_math": False, "usetex": False}
 MAX_POINTS = 4000
 # Width in inches from which a triangle has room for ticks.
 ROOMY = 3.6
-HEIGHT = np.sqrt(3.0) / 2.0
 
 
 class ShownFigure(Figure):
@@ -186,29 +186,26 @@ def _forest_axes(estimate: Estimate, ax: Axes) -> None:
 # --- ternary ----------------------------------------------------------------------------------
 
 
-def _corners() -> FloatArray:
-    return np.array([[0.0, 0.0], [1.0, 0.0], [0.5, HEIGHT]])
-
-
 def _ternary(estimate: Estimate, ax: Axes, level: float, marks: dict[str, FloatArray]) -> None:
     _triangle(estimate, ax)
     if estimate.draws is not None:
         step = -(-len(estimate.draws) // MAX_POINTS)
-        cloud = estimate.draws[::step] @ _corners()
+        cloud = ternary_coordinates(estimate.draws[::step])
         alpha = float(np.clip(200.0 / len(cloud), 0.1, 0.6))
         ax.scatter(cloud[:, 0], cloud[:, 1], s=7, color=SKY, alpha=alpha, linewidths=0, zorder=2)
     about = ESTIMANDS[estimate.estimand]
     region = _region(estimate, level)
     if region is not None:
-        ax.plot(*(region.boundary() @ _corners()).T, color=BLUE, lw=1.4, zorder=3)
+        ax.plot(*ternary_coordinates(region.boundary()).T, color=BLUE, lw=1.4, zorder=3)
         about = f"draws and their {percent_level(level)} region (CLR ellipse)\n{about}"
     for name, shares in marks.items():
         style: dict[str, Any] = {**MARKS[name], "markersize": 8}
         if name == "reference":
             style["marker"] = "+"
-        ax.plot(*(shares @ _corners()), ls="", label=NAMES[name], zorder=4, clip_on=False, **style)
+        place = ternary_coordinates(shares)
+        ax.plot(*place, ls="", label=NAMES[name], zorder=4, clip_on=False, **style)
     ax.plot(
-        *(estimate.prevalence @ _corners()),
+        *ternary_coordinates(estimate.prevalence),
         "o",
         color=BLUE,
         markeredgecolor="white",
@@ -250,23 +247,20 @@ def _region(estimate: Estimate, level: float) -> Region | None:
 
 def _triangle(estimate: Estimate, ax: Axes) -> None:
     """Draw the frame: grid lines each 20 %, ticks where a class's lines start, names at corners."""
-    corners = _corners()
+    corners = ternary_coordinates(np.eye(3))
     ax.plot(*corners[[0, 1, 2, 0]].T, color=GREY, lw=1.0, zorder=1)
     shifts = [(-8, 3, "right"), (0, -11, "center"), (8, 3, "left")]
     roomy = min(_size(ax)) > ROOMY
     for share in (0.2, 0.4, 0.6, 0.8):
         for k in range(3):
-            # The mixes with this share of class k, from the edge that precedes its corner.
-            start, end = np.zeros((2, 3))
-            start[k] = end[k] = share
-            start[k - 1] = end[k - 2] = 1.0 - share
-            ax.plot(*(np.array([start, end]) @ corners).T, color=PALE, lw=0.5, zorder=0)
+            line = ternary_coordinates(ternary_line(k, share))
+            ax.plot(*line.T, color=PALE, lw=0.5, zorder=0)
             if not roomy:
                 continue
             right, up, side = shifts[k]
             ax.annotate(
                 percent(share, 0, unit=""),
-                tuple(start @ corners),
+                tuple(line[0]),
                 (right, up),
                 textcoords="offset points",
                 ha=side,
@@ -288,5 +282,5 @@ def _triangle(estimate: Estimate, ax: Axes) -> None:
         )
     ax.set_aspect("equal")
     ax.set_xlim(-0.02, 1.02)
-    ax.set_ylim(-0.02, HEIGHT + 0.02)
+    ax.set_ylim(-0.02, TERNARY_HEIGHT + 0.02)
     ax.set_axis_off()

@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from truemix.densities import kde_log_likelihood
+from truemix.simplex import TERNARY_HEIGHT, ternary_coordinates
 from truemix_experiments._typing import FloatArray
-from truemix_experiments.figures._simplex import CORNERS, HEIGHT, frame, grid
+from truemix_experiments.figures._simplex import frame, grid
 from truemix_experiments.figures._style import BLUE, ORANGE
 
 # Near a corner, near an edge, and farther inside.
@@ -95,15 +96,15 @@ def _panel(ax: Axes, kernel: str) -> None:
         finite = np.maximum(logs[..., k], -50.0)
         ax.contour(x, y, finite, levels, colors=BLUE, linewidths=(0.7, 1.2, 1.8), linestyles="-")
     frame(ax)
-    dots = CENTRES @ CORNERS
+    dots = ternary_coordinates(CENTRES)
     ax.plot(dots[:, 0], dots[:, 1], "o", color="white", markeredgecolor="#222222", markersize=5)
     ax.set_xlim(-0.22, 1.12)
-    ax.set_ylim(-0.26, HEIGHT + 0.03)
+    ax.set_ylim(-0.26, TERNARY_HEIGHT + 0.03)
 
 
 def _label(ax: Axes, centre: FloatArray, text: str) -> None:
     """Write below the circle of a kernel."""
-    x, y = centre @ CORNERS
+    x, y = ternary_coordinates(centre)
     # Distances between mixes are longer than in the picture, where edges have length 1.
     radius = BANDWIDTHS["gaussian"] * np.sqrt(-2.0 * np.log1p(-MASSES[-1])) / np.sqrt(2.0)
     where = (x, y - radius)

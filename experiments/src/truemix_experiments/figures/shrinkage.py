@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from truemix.densities import kde_log_likelihood
-from truemix.simplex import shrink
+from truemix.simplex import TERNARY_HEIGHT, shrink
 from truemix_experiments._typing import FloatArray
-from truemix_experiments.figures._simplex import CORNERS, HEIGHT, frame, grid
+from truemix_experiments.figures._simplex import frame, grid
 
 SHRINKAGES = (0.0, 0.25, 0.5, 0.75, 0.9)
 BANDWIDTH = 0.75
@@ -43,7 +43,7 @@ def draw() -> Figure:
         # Above, the effective bandwidth is that of the simplex itself.
         _panel(above, (1.0 - lam) * BANDWIDTH, 0.0)
         if lam > 0:
-            frame(above, shrink(np.eye(3), lam) @ CORNERS, dashed=True)
+            frame(above, shrink(np.eye(3), lam), dashed=True)
         above.set_title(f"λ = {lam:g}", fontsize=11)
         _panel(below, BANDWIDTH, lam)
     for ax, text in ((axes[0, 0], "on the simplex"), (axes[1, 0], "in the shrunk region")):
@@ -73,4 +73,4 @@ def _panel(ax: Axes, bandwidth: float, shrinkage: float) -> None:
     ax.contour(x, y, masked, LEVELS, colors="#0b3c5d", linewidths=0.7)
     frame(ax)
     ax.set_xlim(-0.02, 1.02)
-    ax.set_ylim(-0.02, HEIGHT + 0.02)
+    ax.set_ylim(-0.02, TERNARY_HEIGHT + 0.02)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,12 +11,12 @@ import numpy as np
 from truemix._typing import FloatArray
 from truemix.estimates.text import percent
 from truemix.report.charts.scale import digits_of, round_step
+from truemix.simplex import TERNARY_HEIGHT, ternary_coordinates, ternary_line
 
 WIDTH = 360
 _SIDE = 260.0
 _LEFT, _TOP = 50.0, 34.0
-_HIGH = _SIDE * math.sqrt(3) / 2
-HEIGHT = round(_TOP + _HIGH + 52)
+_HIGH = _SIDE * TERNARY_HEIGHT
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class GridLine:
 
 @dataclass(frozen=True)
 class Ternary:
-    """Corners (top, left, right), lines, draws, and the three mixes.
+    """Corners (left, right, top), lines, draws, and the three mixes.
 
     ``smallest`` are the least shares in the picture, with as many ``digits`` as they need.
     """
@@ -58,7 +57,7 @@ class Ternary:
 
 
 def ternary(classes: Sequence[dict[str, Any]], draws: list[list[float]]) -> Ternary:
-    """Return the triangle of three classes: the first on top, then left, then right.
+    """Return the triangle of three classes: the first on the left, then right, then top.
 
     Parameters
     ----------
@@ -74,8 +73,8 @@ def ternary(classes: Sequence[dict[str, Any]], draws: list[list[float]]) -> Tern
 
     Examples
     --------
-    >>> classes = [{"share": s, "classify_and_count": s, "reference": s} for s in (0.6, 0.2, 0.2)]
-    >>> picture = ternary(classes, [[0.6, 0.2, 0.2]])
+    >>> classes = [{"share": s, "classify_and_count": s, "reference": s} for s in (0.2, 0.2, 0.6)]
+    >>> picture = ternary(classes, [[0.2, 0.2, 0.6]])
     >>> picture.estimate.x == WIDTH / 2
     True
     """
@@ -87,11 +86,7 @@ def ternary(classes: Sequence[dict[str, Any]], draws: list[list[float]]) -> Tern
     size = 1.0 - smallest.sum()
     local = (shown - smallest) / size
     places = [_place(row) for row in local]
-    grid = [
-        line
-        for corner in range(3)
-        for line in _grid_lines(corner, float(smallest[corner]), size, step)
-    ]
+    grid = [line for k in range(3) for line in _grid_lines(k, float(smallest[k]), size, step)]
     return Ternary(
         corners=[_place(row) for row in np.eye(3)],
         grid=grid,
@@ -117,25 +112,17 @@ def _zoom(shown: FloatArray) -> tuple[float, FloatArray]:
 
 
 def _place(local: FloatArray) -> Point:
-    top, _, right = (float(part) for part in local)
-    return Point(
-        round(_LEFT + _SIDE * (right + 0.5 * top), 1), round(_TOP + _HIGH * (1.0 - top), 1)
-    )
+    x, y = (_SIDE * ternary_coordinates(local)).tolist()
+    return Point(round(_LEFT + x, 1), round(_TOP + _HIGH - y, 1))
 
 
-def _grid_lines(corner: int, low: float, size: float, step: float) -> list[GridLine]:
-    """Return the lines on which the class of one corner has a round share."""
-    following, last = (corner + 1) % 3, (corner + 2) % 3
+def _grid_lines(k: int, low: float, size: float, step: float) -> list[GridLine]:
+    """Return the lines on which class ``k`` has a round share, with labels at their starts."""
     digits = digits_of(step)
     lines = []
     for count in range(1, round(size / step)):
-        part = count * step / size
-        ends = np.zeros((2, 3))
-        ends[:, corner] = part
-        ends[0, following], ends[1, last] = 1.0 - part, 1.0 - part
-        start, end = _place(ends[0]), _place(ends[1])
-        # Labels stand where the line leaves the side that runs up to this class.
-        dx, dy, anchor = ((-7, 4, "end"), (0, 17, "middle"), (7, 4, "start"))[corner]
+        start, end = (_place(row) for row in ternary_line(k, count * step / size))
+        dx, dy, anchor = ((-7, 4, "end"), (0, 17, "middle"), (7, 4, "start"))[k]
         label = percent(low + count * step, digits)
         lines.append(GridLine(start, end, label, Point(start.x + dx, start.y + dy), anchor))
     return lines
