@@ -11,13 +11,13 @@ from truemix.cli import plugins
 FUNCTION = '''
 import typer
 from truemix import InputError
-from truemix.cli.plugins import show_table, tell, write
+from truemix.cli.plugins import show_table, write, write_message
 
 def command(name: str) -> None:
     """Greet somebody."""
     if not name.isalpha():
         raise InputError(f"{name!r} is no name; expected letters.")
-    tell("A greeting follows.")
+    write_message("A greeting follows.")
     show_table("Greeting", ["word", "n"], [["hello", "1"], [name, "22"]], ["That is all."])
     write("Bye\\n")
 

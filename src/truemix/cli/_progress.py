@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from truemix._escaping import visible
+from truemix._progress import in_terminal, progress_spinner
 from truemix.cli._streams import tell
 
 Update = Callable[[str], None]
@@ -27,12 +26,10 @@ class Progress:
     """
 
     def __init__(self, *, quiet: bool = False, timings: bool = False) -> None:
-        self._terminal = sys.stderr.isatty()
         self.quiet = quiet
-        self._timings = (timings or self._terminal) and not quiet
+        self._timings = (timings or in_terminal()) and not quiet
         self._seconds: dict[str, float] = {}
         self._notes: dict[str, None] = {}
-        self._console: Any = None
 
     def note(self, text: str) -> None:
         """Keep a note for the end, once: beside an error it would only distract."""
@@ -41,30 +38,18 @@ class Progress:
     def show(self, text: str) -> None:
         """Show what was done, such as which file was written."""
         if not self.quiet:
-            self._print(text)
+            tell(text)
 
     @contextmanager
     def step(self, what: str, *, spinner: bool = True) -> Iterator[Update]:
         """Time the block, with a spinner in a terminal; yield a function that adds to its text."""
         start = time.perf_counter()
         try:
-            with self._status(what, spinner=spinner) as update:
+            with progress_spinner(what, shown=spinner and not self.quiet) as update:
                 yield update
         finally:
             spent = time.perf_counter() - start
             self._seconds[what] = self._seconds.get(what, 0.0) + spent
-
-    @contextmanager
-    def _status(self, what: str, *, spinner: bool) -> Iterator[Update]:
-        if self.quiet or not self._terminal or not spinner:
-            yield lambda more: None
-            return
-        from rich.console import Console
-        from rich.text import Text
-
-        self._console = self._console or Console(stderr=True, highlight=False)
-        with self._console.status(Text(what)) as status:
-            yield lambda more: status.update(Text(f"{what}: {more}"))
 
     def finish(self) -> None:
         """Show all notes, and how long the steps took."""
@@ -72,7 +57,7 @@ class Progress:
             self.show(f"Note: {text}")
         if self._timings and self._seconds:
             each = ", ".join(f"{what} {spent:.1f} s" for what, spent in self._seconds.items())
-            self._print(f"Time: {each}")
+            tell(f"Time: {each}")
 
     @contextmanager
     def warnings_as_notes(self) -> Iterator[None]:
@@ -87,10 +72,3 @@ class Progress:
             warnings.simplefilter("default")
             warnings.showwarning = show
             yield
-
-    def _print(self, text: str) -> None:
-        if self._console is not None:
-            # Above the line that shows what is being done.
-            self._console.print(visible(text), markup=False, emoji=False, soft_wrap=True)
-        else:
-            tell(text)

@@ -15,14 +15,23 @@ from typing import TYPE_CHECKING, Any
 import typer
 import typer.main
 
+from truemix._progress import progress_bar
 from truemix.cli._options import Quiet
-from truemix.cli._streams import tell
 from truemix.exceptions import InputError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["GROUP", "Quiet", "find_command", "installed_commands", "show_table", "tell", "write"]
+__all__ = [
+    "GROUP",
+    "Quiet",
+    "find_command",
+    "installed_commands",
+    "progress_bar",
+    "show_table",
+    "write",
+    "write_message",
+]
 
 GROUP = "truemix.commands"
 # Commands that are known to exist elsewhere, and the distribution that brings each.
@@ -99,6 +108,13 @@ def write(text: str) -> None:
     from truemix.cli._output import write
 
     write(text, None)
+
+
+def write_message(text: str) -> None:
+    """Write one line to stderr; if that is impossible, the work goes on."""
+    from truemix.cli._streams import tell
+
+    tell(text)
 
 
 def show_table(

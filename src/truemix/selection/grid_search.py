@@ -10,10 +10,10 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
+from truemix._progress import progress_bar
 from truemix._typing import AnyArray, FloatArray
 from truemix.estimates import Estimate, EstimateSet
 from truemix.quantifiers import NotFittedError, Quantifier
-from truemix.selection._progress import progress
 from truemix.selection._search import Result, search
 from truemix.selection._settings import Setting, check_quantifier, configured, expand
 from truemix.selection._validation import hold_out
@@ -156,7 +156,7 @@ class GridSearch(BaseEstimator):
         finished: list[Result] = []
         interrupted = False
         try:
-            with progress("settings", len(settings), verbose=self.verbose) as advance:
+            with progress_bar("settings", len(settings), shown=self.verbose) as advance:
                 for result in search(
                     settings, quantifiers, validation, metric=self.metric, n_jobs=self.n_jobs
                 ):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
+from truemix._progress import Advance, progress_bar
 from truemix._seeds import resolved_seed
 from truemix._typing import FloatArray, IntArray
 from truemix.estimates.intervals import check_level, interval_of
@@ -18,7 +19,6 @@ from truemix.metrics import hard_coverage, soft_coverage, winkler_score
 from truemix.quantifiers import Quantifier
 from truemix.quantifiers.shares import split_result
 from truemix.quantifiers.wiring import replicates_in_parts
-from truemix.selection._progress import progress
 from truemix.selection._settings import check_quantifier, configured
 from truemix.selection._validation import hold_out
 from truemix.validation import check_number, parameter_error
@@ -150,7 +150,7 @@ def calibrate_temperature(
     fitted.set_params(**{f"{prefix}random_state": resolved_seed(inference.random_state)})
     scored = parts.score(fitted.scoring())
     parts.fit(fitted, scored)
-    with progress("bags", len(parts.bags) * len(temperatures), verbose=verbose) as advance:
+    with progress_bar("bags", len(parts.bags) * len(temperatures), shown=verbose) as advance:
         intervals = _intervals(fitted, scored.pool, parts.bags, temperatures, level, advance)
     results = pd.DataFrame(
         {"temperature": t, **_scores(parts.truth, *pair, level)}
@@ -168,7 +168,7 @@ def _intervals(
     bags: list[IntArray],
     temperatures: list[float],
     level: float,
-    advance: Callable[[str], None],
+    advance: Advance,
 ) -> list[tuple[FloatArray, FloatArray]]:
     """Return marginal and simultaneous intervals of each bag, per temperature.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from truemix.cli.plugins import Quiet, tell, write
+from truemix.cli.plugins import Quiet, write, write_message
 from truemix.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def run(
     """
     from truemix_experiments import bench as running
     from truemix_experiments.cli.output import checked_jobs, listed, numbers, show_results
-    from truemix_experiments.cli.progress import BenchProgress
+    from truemix_experiments.cli.progress import bench_progress
     from truemix_experiments.protocol import BenchSettings
 
     settings = BenchSettings(n_bags=bags, seed=seed)
@@ -140,10 +140,10 @@ def run(
     )
     n_jobs = checked_jobs(jobs, scheduler)
     try:
-        with BenchProgress(quiet=quiet) as progress:
-            outcome = running.run(asked, n_jobs=n_jobs, scheduler=scheduler, tell=progress.tell)
+        with bench_progress(quiet=quiet) as show:
+            outcome = running.run(asked, n_jobs=n_jobs, scheduler=scheduler, tell=show)
     except KeyboardInterrupt:
-        tell("The same command again goes on where this stops.")
+        write_message("The same command again goes on where this stops.")
         raise
     show_results(asked)
     _end(asked, outcome, quiet=quiet)
@@ -153,15 +153,15 @@ def _end(asked: Plan, outcome: Outcome, *, quiet: bool) -> None:
     """Print notes and failures, and end with an exit code if something is missing."""
     if not quiet:
         for note in outcome.notes:
-            tell(f"Note: {note}")
-        tell(
+            write_message(f"Note: {note}")
+        write_message(
             f"The results are in {asked.out}; truemix bench tables and truemix bench figures "
             "show more."
         )
     for sentence in outcome.unavailable.values():
-        tell(f"Not run: {sentence}")
+        write_message(f"Not run: {sentence}")
     for sentence in outcome.failures:
-        tell(f"Failed: {sentence}")
+        write_message(f"Failed: {sentence}")
     if outcome.unavailable or outcome.failures:
         raise typer.Exit(INCOMPLETE)
 
@@ -189,7 +189,7 @@ def tables(
     folder = out / "tables" if to is None else to
     paths = write_tables(found, folder)
     if not quiet:
-        tell(f"Wrote {len(paths)} files to {folder}.")
+        write_message(f"Wrote {len(paths)} files to {folder}.")
 
 
 @app.command(epilog=EXIT_CODES)
@@ -215,7 +215,7 @@ def figures(
             # Not every figure can be drawn from every choice of methods.
             told = [f"Not drawn: {error}"]
         for each in [] if quiet else told:
-            tell(each)
+            write_message(each)
 
 
 @app.command("list", epilog=EXIT_CODES)

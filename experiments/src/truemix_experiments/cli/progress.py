@@ -1,55 +1,33 @@
-"""The progress of ``truemix bench`` on stderr: a bar in a terminal, a line per run elsewhere."""
+"""The progress of ``truemix bench`` on stderr: a bar in a terminal, a line per run."""
 
 from __future__ import annotations
 
 import sys
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from truemix.cli.plugins import tell
+from truemix.cli.plugins import progress_bar, write_message
 
 if TYPE_CHECKING:
     from truemix_experiments.watching import Finished
 
 
-class BenchProgress:
-    """Shows runs as they finish, with the time left."""
+@contextmanager
+def bench_progress(*, quiet: bool) -> Iterator[Callable[[Finished], None]]:
+    """Yield a function that shows that a run is finished, with the time left."""
+    has_bar = sys.stderr.isatty()
 
-    def __init__(self, *, quiet: bool) -> None:
-        self._quiet = quiet
-        self._terminal = sys.stderr.isatty()
-        self._bar: Any = None
-        self._task: Any = None
-
-    def __enter__(self) -> Self:
-        if self._terminal and not self._quiet:
-            self._bar = _bar()
-            self._task = self._bar.add_task("runs", total=None, left="")
-            self._bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def tell(self, finished: Finished) -> None:
-        """Show that a run is finished."""
-        if self._quiet:
+    def show(finished: Finished) -> None:
+        if quiet:
             return
         left = f"{duration(finished.seconds_left)} left" if finished.seconds_left > 0 else "done"
-        if self._bar is None:
-            progress = f"{finished.n_done} of {finished.n_runs}"
-            tell(f"{_line(finished)} ({progress}, {left})")
-            return
-        self._bar.console.print(_line(finished), markup=False, highlight=False)
-        self._bar.update(
-            self._task, completed=finished.n_done, total=finished.n_runs, left=left
-        )  # fmt: skip
+        beside = "" if has_bar else f" ({finished.n_done} of {finished.n_runs}, {left})"
+        write_message(f"{_line(finished)}{beside}")
+        advance(left, finished.n_runs)
+
+    with progress_bar("runs", shown=not quiet, elapsed=True) as advance:
+        yield show
 
 
 def _line(finished: Finished) -> str:
@@ -59,21 +37,6 @@ def _line(finished: Finished) -> str:
     alpha = "" if key.alpha == 1.0 else f", Dirichlet({key.alpha:g})"
     error = "" if finished.error is None else f": AE {finished.error:.4f}"
     return f"{key.dataset}, {shown_method(key.method)}{alpha}{error}"
-
-
-def _bar() -> Any:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}"),
-        console=Console(stderr=True),
-        transient=True,
-    )
 
 
 def duration(seconds: float) -> str:
