@@ -27,9 +27,9 @@ class Made:
         return {"divergences": 0, "acceptance": 1.0, "steps": 0}
 
 
-def judged(more, n_draws=400, n_classes=2, certain=None):
+def diagnosed(more, n_draws=400, n_classes=2, certain=None):
     """Settle chains of a made-up kernel and return the sentences about them."""
-    settled = settle(Made(more), n_draws, n_classes, most=4, certain=certain)
+    settled = settle(Made(more), n_draws, n_classes, max_thinning=4, certain=certain)
     return settled, failures(settled.diagnostics, n_draws)
 
 
@@ -46,14 +46,14 @@ def weak(n, n_classes, seed=1):
 
 def test_chains_frozen_at_their_starts_are_found():
     starts = np.random.default_rng(0).random((N_CHAINS, 1))
-    _, failed = judged(lambda _: mixes(np.repeat(starts, 50, axis=1)))
+    _, failed = diagnosed(lambda _: mixes(np.repeat(starts, 50, axis=1)))
     assert "R-hat is beyond 100" in " ".join(failed)
 
 
 def test_chains_in_two_modes_are_found():
     rng = np.random.default_rng(0)
     centres = np.where(np.arange(N_CHAINS) % 2 == 1, 0.3, 0.7)[:, None]
-    settled, failed = judged(lambda _: mixes(centres + 0.02 * rng.normal(size=(N_CHAINS, 50))))
+    settled, failed = diagnosed(lambda _: mixes(centres + 0.02 * rng.normal(size=(N_CHAINS, 50))))
     # Chains know no more than which mode they are in.
     assert settled.diagnostics["ess"] < N_CHAINS + 1
     assert "R-hat" in failed[-1]
@@ -62,7 +62,7 @@ def test_chains_in_two_modes_are_found():
 def test_one_chain_of_eight_that_is_elsewhere_is_found():
     rng = np.random.default_rng(0)
     centres = np.where(np.arange(N_CHAINS) == 3, 0.75, 0.7)[:, None]
-    _, failed = judged(lambda _: mixes(centres + 0.02 * rng.normal(size=(N_CHAINS, 50))))
+    _, failed = diagnosed(lambda _: mixes(centres + 0.02 * rng.normal(size=(N_CHAINS, 50))))
     assert "R-hat" in failed[-1]
 
 
@@ -70,10 +70,10 @@ def test_what_is_the_same_in_all_draws_is_certain_or_suspicious():
     def constant(_):
         return mixes(np.full((N_CHAINS, 50), 1.0))
 
-    settled, failed = judged(constant)
+    settled, failed = diagnosed(constant)
     assert settled.diagnostics["ess"] == N_CHAINS
     assert failed[0].startswith("A share is the same in all draws although the items do not make")
-    _, failed = judged(constant, certain=np.array([True, True]))
+    _, failed = diagnosed(constant, certain=np.array([True, True]))
     assert failed == []
 
 
@@ -88,12 +88,12 @@ def test_sound_chains_are_let_be():
         return mixes(0.5 + 0.1 * x[:, thinning - 1 :: thinning])
 
     # A sample may be called bad once in 10,000 times.
-    assert sum(bool(judged(more)[1]) for _ in range(300)) <= 1
+    assert sum(bool(diagnosed(more)[1]) for _ in range(300)) <= 1
 
 
 def test_few_draws_are_taken_from_many():
     numbers = np.random.default_rng(0).permutation(400).astype(float).reshape(N_CHAINS, 50, 1)
-    settled, _ = judged(lambda _: numbers, 4, 1)
+    settled, _ = diagnosed(lambda _: numbers, 4, 1)
     assert settled.values[:, 0].tolist() == numbers.ravel()[[50, 150, 250, 350]].tolist()
 
 
@@ -117,7 +117,7 @@ def test_a_small_prior_is_right_or_told(seed):
     weights = np.exp(density - logsumexp(density))
     exact = weights @ np.exp(logs[0])
     sd = np.sqrt(weights @ (np.exp(logs[0]) - exact) ** 2)
-    # Four standard errors of the mean of draws that are worth 40, the least that passes.
+    # Four standard errors of the mean for an effective sample size of 40, the least that passes.
     right = abs(sample.draws[:, 0].mean() - exact) < 4 * sd / np.sqrt(40)
     assert right or sample.diagnostics["failed"]
 

@@ -20,9 +20,9 @@ from truemix.inference._failures import falls_short
 from truemix.inference._nutpie import Chain
 from truemix.inference._random import State
 
-# Number of chains of kernels with cheap steps; one in SECOND is dispersed.
+# Number of chains of kernels with cheap steps; one in DISPERSED_STEPPED is dispersed.
 N_CHAINS = 8
-SECOND = 2
+DISPERSED_STEPPED = 2
 # Number of chains of NUTS, whose adaptation is slow. One in DISPERSED is dispersed, and so is one
 # in DISPERSED of many replicates with one chain each.
 NUTS_CHAINS = 4
@@ -54,7 +54,7 @@ def draws_per_chain(draws: int, n_chains: int = N_CHAINS) -> int:
     return -(-max(draws, MIN_KEPT) // n_chains)
 
 
-def far_start(seed: np.random.SeedSequence, n_classes: int, key: int = 11) -> FloatArray:
+def dispersed_start(seed: np.random.SeedSequence, n_classes: int, key: int = 11) -> FloatArray:
     """Return a mix drawn uniformly from the simplex, its shares bounded away from zero."""
     stream = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key))
     mix = np.random.default_rng(stream).standard_exponential(n_classes) + 1e-12
@@ -76,9 +76,9 @@ def near_corner(mix: FloatArray, number: int) -> FloatArray:
     return np.where(corner, _CORNER, 0.0) + (1.0 - _CORNER) * mix
 
 
-def starts_far(number: int, one_of: int = DISPERSED) -> bool:
+def is_dispersed(number: int, one_in: int = DISPERSED) -> bool:
     """Return whether a chain is dispersed: it starts far from the mode."""
-    return number % one_of == 1
+    return number % one_in == 1
 
 
 class Kernel(Protocol):
@@ -186,10 +186,10 @@ def settle(
     n_classes: int,
     *,
     thinning: int = 1,
-    most: int,
+    max_thinning: int,
     certain: BoolArray | None = None,
 ) -> Settled:
-    """Double the thinning until the effective sample size is large enough, or ``most`` is reached.
+    """Double the thinning until the effective sample size is large enough, within ``max_thinning``.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def settle(
         Number of draws to return.
     n_classes : int
         Number of leading columns that are the mix.
-    thinning, most : int
+    thinning, max_thinning : int
         Initial and maximum number of steps per draw.
     certain : array of shape (K,), optional
         Shares that the data determine exactly, so that constant draws are correct.
@@ -211,7 +211,7 @@ def settle(
 
     chains = more()
     history = [chain_statistics(chains[:, :, :n_classes], certain)]
-    while falls_short(history[-1], n_draws) and 2 * thinning <= most:
+    while falls_short(history[-1], n_draws) and 2 * thinning <= max_thinning:
         if len(history) > _PATIENCE:
             before = history[-1 - _PATIENCE]["ess"]
             if history[-1]["ess"] < _PROGRESS * before:

@@ -8,7 +8,7 @@ import numpy as np
 
 from truemix._typing import FloatArray, IntArray
 from truemix.inference._allocation import arrange
-from truemix.inference._chains import far_start, starts_far
+from truemix.inference._chains import dispersed_start, is_dispersed
 from truemix.inference._plan import Settings, make_plan
 from truemix.inference._posterior import make_posterior
 from truemix.inference._random import seed_state
@@ -54,7 +54,7 @@ class ReplicateRun:
         self.draws = np.empty((ends[-1], first.shape[1]))
         self.batch = np.empty_like(self.draws)
         self.parts: dict[int, dict[str, Any]] = {}
-        self.dispersed = np.array([starts_far(number) for number in range(len(ends) - 1)])
+        self.dispersed = np.array([is_dispersed(number) for number in range(len(ends) - 1)])
         if settings.sampler == "gibbs":
             check_gibbs(settings.temperature, np.ones(1), whole=True)
         # A huge bag is planned from every step-th item, with correspondingly larger weights.
@@ -101,7 +101,7 @@ class ReplicateRun:
         dispersed = self.dispersed[numbers]
         starts = np.zeros((len(numbers), len(self.near)))
         for row in np.flatnonzero(dispersed).tolist():
-            starts[row] = far_start(self.seeds[int(numbers[row])], len(self.near))
+            starts[row] = dispersed_start(self.seeds[int(numbers[row])], len(self.near))
         discard = np.where(dispersed, max(self.plan.discard, self.plan.forget), self.plan.discard)
         accepted = sweep_replicates(
             matrices, self.rows, self.weights, self.settings.prior, self.near, starts, states,

@@ -10,19 +10,19 @@ from truemix._typing import BoolArray, FloatArray
 from truemix.exceptions import InputError
 from truemix.inference._allocation import Layout, allocate_draws, arrange
 from truemix.inference._chains import (
+    DISPERSED_STEPPED,
     N_CHAINS,
     NUTS_CHAINS,
-    SECOND,
     Kernel,
     Restarted,
     Start,
     Stepped,
+    dispersed_start,
     draws_per_chain,
-    far_start,
+    is_dispersed,
     near_corner,
     report_of,
     settle,
-    starts_far,
 )
 from truemix.inference._checks import check_finite
 from truemix.inference._failures import DIVERGENT, failures
@@ -40,7 +40,7 @@ _ACCEPT = (0.8, 0.95, 0.99)
 _LONG_TAIL = 0.75
 # Distance of the initial point from the mode, in posterior standard deviations per coordinate: NUTS
 # chains at the mode, and dispersed ones.
-_AT_THE_MODE, _FAR = 0.1, 3.0
+_AT_THE_MODE, _DISPERSED = 0.1, 3.0
 # The same for independence Metropolis. A chain that starts where proposals have hardly any density
 # would stay there, which says nothing about convergence elsewhere.
 _WIDE = 2.0
@@ -92,7 +92,7 @@ def draw_mixes(
     K = len(posterior.mode)
     settled = settle(
         kernel, settings.draws, K,
-        thinning=plan.thinning, most=plan.max_thinning, certain=_certain(posterior),
+        thinning=plan.thinning, max_thinning=plan.max_thinning, certain=_certain(posterior),
     )  # fmt: skip
     draws = np.ascontiguousarray(settled.values[:, :K])
     if settled.values.shape[1] > K:
@@ -115,7 +115,7 @@ def draw_replicate(
     posterior = make_posterior(L, w, settings.prior, settings.temperature)
     layout = arrange(posterior.L, posterior.w, posterior.mode)
     stream, allocation = seed.spawn(2)
-    spread = _FAR if dispersed else _AT_THE_MODE
+    spread = _DISPERSED if dispersed else _AT_THE_MODE
     number, accept = int(stream.generate_state(1, np.uint64)[0]), _acceptances(posterior)[0]
     chain = run_nuts(posterior, settings.draws, settings.warmup, number, accept, spread)
     draws = np.ascontiguousarray(chain.draws)
@@ -171,11 +171,13 @@ def _starts(
     first = int(stream.generate_state(1)[0])
     for number, seed in enumerate(stream.spawn(N_CHAINS)):
         pi, discard = posterior.mode.copy(), -(-plan.discard // N_CHAINS)
-        if starts_far(number, SECOND):
+        if is_dispersed(number, DISPERSED_STEPPED):
             if spread < np.inf:
                 pi = away_from_mode(posterior, spread, seed)
             else:
-                pi = near_corner(far_start(seed, len(pi)), first + number // SECOND)
+                pi = near_corner(
+                    dispersed_start(seed, len(pi)), first + number // DISPERSED_STEPPED
+                )
             discard = max(discard, plan.forget)
         starts.append(Start((pi,), seed_state(seed), discard))
     return starts
@@ -226,7 +228,7 @@ def _nuts(posterior: Posterior, settings: Settings, stream: np.random.SeedSequen
     def run(number: int, first: bool) -> Chain:
         # All chains start from the same mode and scales, so later ones get a shorter warm-up.
         warmup = settings.warmup if first else settings.warmup // NUTS_CHAINS
-        spread = _FAR if starts_far(number) else _AT_THE_MODE
+        spread = _DISPERSED if is_dispersed(number) else _AT_THE_MODE
         chain = run_nuts(posterior, kept, warmup, next(seeds), accept[0], spread)
         if first and chain.divergences > DIVERGENT * kept and len(accept) > 1:
             accept.pop(0)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MAX_THINNING = 256
 MAX_CHAINS = 8
 # Distance of NUTS' initial points from the origin: chains at the centre, and dispersed ones.
-_AT_THE_MODE, _FAR = 0.1, 2.0
+_AT_THE_MODE, _DISPERSED = 0.1, 2.0
 
 
 def sample_confusion(
@@ -102,13 +102,13 @@ def _draw(problem: _Problem, settings: Settings, seed: np.random.SeedSequence) -
     if settings.sampler == "nuts":
         stream, allocation = seed.spawn(2)
         settled = settle(
-            _nuts(problem, settings, stream), settings.draws, n_classes, most=MAX_CHAINS
+            _nuts(problem, settings, stream), settings.draws, n_classes, max_thinning=MAX_CHAINS
         )
         batch = realised(settled.values, n_classes, problem.counts, seed_state(allocation))
         about = {"sampler": "nuts", "reason": "it was asked for"}
     else:
         kernel = _gibbs(problem, settings, seed)
-        settled = settle(kernel, settings.draws, n_classes, most=MAX_THINNING)
+        settled = settle(kernel, settings.draws, n_classes, max_thinning=MAX_THINNING)
         batch = np.ascontiguousarray(settled.values[:, n_classes:])
         about = {
             "sampler": "gibbs",
@@ -145,33 +145,40 @@ def _start(
     problem: _Problem, number: int, seed: np.random.SeedSequence
 ) -> tuple[FloatArray, FloatArray]:
     """Return the initial state of a chain: the uniform mix and the mean matrix, or dispersed."""
-    from truemix.inference._chains import SECOND, far_start, near_corner, starts_far
+    from truemix.inference._chains import (
+        DISPERSED_STEPPED,
+        dispersed_start,
+        is_dispersed,
+        near_corner,
+    )
 
     n_classes, n_decisions = problem.row_shapes.shape
-    if starts_far(number, SECOND):
-        rows = [far_start(seed, n_decisions, key=12 + row) for row in range(n_classes)]
-        return near_corner(far_start(seed, n_classes), number // SECOND), np.array(rows)
+    if is_dispersed(number, DISPERSED_STEPPED):
+        rows = [dispersed_start(seed, n_decisions, key=12 + row) for row in range(n_classes)]
+        return near_corner(dispersed_start(seed, n_classes), number // DISPERSED_STEPPED), np.array(
+            rows
+        )
     M = problem.row_shapes / problem.row_shapes.sum(axis=1, keepdims=True)
     return np.full(n_classes, 1.0 / n_classes), M
 
 
 def _discard(warmup: int, number: int) -> int:
     """Return how many sweeps a chain discards; dispersed chains discard twice as many."""
-    from truemix.inference._chains import N_CHAINS, SECOND, starts_far
+    from truemix.inference._chains import DISPERSED_STEPPED, N_CHAINS, is_dispersed
 
-    return -(-warmup * (2 if starts_far(number, SECOND) else 1) // N_CHAINS)
+    return -(-warmup * (2 if is_dispersed(number, DISPERSED_STEPPED) else 1) // N_CHAINS)
 
 
 def _nuts(problem: _Problem, settings: Settings, stream: np.random.SeedSequence) -> Kernel:
     """Return the joint NUTS kernel."""
-    from truemix.inference._chains import NUTS_CHAINS, Restarted, draws_per_chain, starts_far
+    from truemix.inference._chains import NUTS_CHAINS, Restarted, draws_per_chain, is_dispersed
     from truemix.inference._joint_nuts import run_joint_nuts
 
     seeds = iter(stream.generate_state(NUTS_CHAINS * MAX_CHAINS, np.uint64).tolist())
     kept = draws_per_chain(settings.draws, NUTS_CHAINS)
 
     def run(number: int, first: bool) -> Chain:
-        spread = _FAR if starts_far(number) else _AT_THE_MODE
+        spread = _DISPERSED if is_dispersed(number) else _AT_THE_MODE
         warmup = settings.warmup if first else settings.warmup // NUTS_CHAINS
         return run_joint_nuts(*problem[:3], kept, warmup, next(seeds), spread)
 
