@@ -368,10 +368,18 @@ def quantifiers():
         (truemix.ACC(), ["explains", "magnified up to"]),
         (truemix.EMQ(), ["duality gap"]),
         (truemix.KDEy(bandwidth=0.3, shrinkage=0.1), ["duality gap"]),
-        (truemix.BayesianACC(random_state=0), ["by Gibbs sampling, worth", "R-hat"]),
+        (
+            truemix.BayesianACC(random_state=0),
+            ["by Gibbs sampling, effective sample size", "R-hat"],
+        ),
         (
             truemix.BayesianEMQ(random_state=0, prior="mapls"),
-            ["worth", "started far from the mode", "was reweighted 100 times", "adaptive prior"],
+            [
+                "effective sample size",
+                "started far from the mode",
+                "was reweighted 100 times",
+                "adaptive prior",
+            ],
         ),
         (
             truemix.BayesianKDEy(
@@ -381,7 +389,7 @@ def quantifiers():
                 sampler="nuts",
                 reference_uncertainty=None,
             ),
-            ["No-U-Turn sampler, worth", "R-hat", "diverged"],
+            ["No-U-Turn sampler, effective sample size", "R-hat", "diverged"],
         ),
         (truemix.Bootstrap(truemix.EMQ(), draws=50, random_state=0), ["resampled", "duality gap"]),
     ]

@@ -74,12 +74,12 @@ def failures(diagnostics: Mapping[str, Any], n_draws: int) -> list[str]:
     elif diagnostics.get("constant", 0) > 0:
         failed.append(
             "A share is the same in all draws although the items do not make it certain: chains "
-            f"stayed where they first came to rest, so the draws are worth {ess:.0f} independent "
-            "ones. Use a larger prior."
+            f"stayed where they first came to rest, and the effective sample size is {ess:.0f}. "
+            "Use a larger prior."
         )
     elif ess is not None and ess < MIN_DRAWS:
         failed.append(
-            f"The {n_draws} draws are worth {ess:.0f} independent ones, fewer than the {MIN_DRAWS} "
+            f"The effective sample size is {ess:.0f} for {n_draws} draws, below the {MIN_DRAWS} "
             "that a 95 % interval needs to have one beyond each end; increase draws."
         )
     elif not replicated and falls_short(diagnostics, n_draws):

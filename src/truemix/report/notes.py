@@ -67,12 +67,12 @@ def _about_draws(estimate: Estimate) -> list[str]:
     by = f" by {how}" if how else ""
     ess = _number(found.get("ess"))
     if ess is None:
-        unknown = "; too few to tell how much they are worth" if "ess" in found else ""
+        unknown = "; too few to estimate their effective sample size" if "ess" in found else ""
         return [f"{len(draws):,} draws{by}{unknown}."]
     # Twice the standard error of the mean, in percentage points.
     error = 200.0 * _standard_error(draws, ess, found.get("mcse"))
     return [
-        f"{len(draws):,} draws{by}, worth {ess:,.0f} independent ones: the chance in them moves no "
+        f"{len(draws):,} draws{by}, effective sample size {ess:,.0f}: the chance in them moves no "
         f"share by more than about {_one_digit(error)} percentage points."
     ]
 
