@@ -1,4 +1,4 @@
-"""Scores, choices and judgements of one data set are those of the library."""
+"""Scores, choices and evaluations of one data set are those of the library."""
 
 import warnings
 from dataclasses import replace
@@ -89,7 +89,7 @@ def test_an_interrupted_choice_is_none(iris, tmp_path, monkeypatch):
     assert not list(tmp_path.rglob("choice-*"))
 
 
-def test_a_judgement_is_that_of_the_quantifier_on_each_bag(iris):
+def test_an_evaluation_is_that_of_the_quantifier_on_each_bag(iris):
     _, judging = stages_of(iris, TINY)
     (scores,) = train(judging, [{"C": 1.0, "class_weight": None}], TINY)
     bags = judging.draw(TINY, 1.0)
@@ -131,7 +131,7 @@ def run_on(data, monkeypatch, tmp_path, methods, alphas=(1.0,), settings=TINY):
 
 
 @pytest.fixture(scope="module")
-def judged_published(tmp_path_factory):
+def evaluated_published(tmp_path_factory):
     """All methods on published bags: as many as leave one over when they go in blocks."""
     rng = np.random.default_rng(0)
     train_pool = items(60, rng)
@@ -146,8 +146,8 @@ def judged_published(tmp_path_factory):
     return data, results
 
 
-def test_the_first_published_bags_are_used_at_their_own_concentration(judged_published):
-    data, results = judged_published
+def test_the_first_published_bags_are_used_at_their_own_concentration(evaluated_published):
+    data, results = evaluated_published
     assert set(results.runs["alpha"]) == {1.0}
     expected = [bag.prevalence for bag in data.test_bags[: BLOCK + 1]]
     for _, bags in results.bags.groupby("method"):
@@ -155,8 +155,8 @@ def test_the_first_published_bags_are_used_at_their_own_concentration(judged_pub
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_answer_to_a_published_bag_is_that_of_the_library(judged_published, method):
-    data, results = judged_published
+def test_the_answer_to_a_published_bag_is_that_of_the_library(evaluated_published, method):
+    data, results = evaluated_published
     train = data.train.X, data.train.y
     batches = [bag.X for bag in data.test_bags[: BLOCK + 1]]
     assert_as_users_would_have_it(results, data.info.name, method, train, batches)

@@ -193,7 +193,7 @@ def _numbers(shape):
     dirichlet(_state(), shape, np.empty(K).view(Checked))
 
 
-def _judging(draws):
+def _diagnosing(draws):
     from truemix.inference._diagnostics import effective_sizes
 
     return effective_sizes(draws)
@@ -262,7 +262,7 @@ def _cases(rng) -> dict[Callable, dict[str, np.ndarray]]:
             "centre": np.zeros(K),
         },
         _numbers: {"shape": rng.random(K) * 4},
-        _judging: {"draws": rng.dirichlet(np.ones(K), 40)},
+        _diagnosing: {"draws": rng.dirichlet(np.ones(K), 40)},
         _matrices: {"A": np.cov(rng.normal(size=(K, 20)))},
         _kernels: {
             "references": rng.normal(size=(4, K)),

@@ -286,7 +286,7 @@ def test_few_draws_and_no_warmup(sampler, draws, warmup):
         gaussian(30, 3, 1.0), draws=draws, warmup=warmup, sampler=sampler, random_state=0
     )
     check_sane(sample, draws, 3)
-    # Judged by more draws than were asked for.
+    # Diagnosed with more draws than were asked for.
     assert sample.diagnostics["rhat"] < sample.diagnostics["rhat_limit"]
     assert (sample.diagnostics["failed"] == []) == (draws >= 40)
 

@@ -12,7 +12,7 @@ from truemix.models.bandwidth_selection import choose_smoothing
 from truemix.protocols import DirichletBags
 
 
-def test_the_errors_are_those_of_targets_judged_by_the_other_folds(monkeypatch):
+def test_the_errors_are_those_of_targets_scored_out_of_fold(monkeypatch):
     """Against the definition, written out with the public functions."""
     monkeypatch.setattr(bandwidth_selection, "N_BAGS", 5)
     monkeypatch.setattr(bandwidth_selection, "MIN_BAGS", 5)
@@ -92,7 +92,7 @@ def test_rounds_with_the_same_references_make_differences_no_more_believable():
     assert bandwidth_selection._ranking(np.concatenate([errors] * 4, axis=2), 1, 0.0)[0] != once[0]
 
 
-def test_differences_are_judged_on_the_same_bags():
+def test_differences_are_scored_on_the_same_bags():
     means = np.full((6, 10), 0.2)
     means[1:, 3:7] = 0.102
     means[4, 3:7] = 0.1

@@ -363,7 +363,7 @@ def test_ctrl_c_from_outside_interrupts_too(given):
 
     def press(true, estimated):
         calls.append(1)
-        # A real signal while the second setting is judged: the first one is finished.
+        # A real signal while the second setting is scored: the first one is finished.
         if len(calls) == 101:
             threading.Timer(0.02, os.kill, [os.getpid(), signal.SIGINT]).start()
         return metrics.absolute_error(true, estimated)
