@@ -67,7 +67,7 @@ def compare():
 
 def parts():
     """Time the loops one by one, and what BLAS and the C library need for the same numbers."""
-    from truemix.densities import _kernel_sums as loops
+    from truemix import _core as loops
 
     print("\n| K | references | targets | densities ms | distances | exponentials | solver | "
           "best BLAS product | best libm exp |")  # fmt: skip

@@ -16,7 +16,7 @@ def run(code):
 
 
 def test_importing_prints_nothing_and_loads_nothing_heavy():
-    heavy = ["numba", "sklearn", "scipy", "pandas", "matplotlib", "narwhals"]
+    heavy = ["sklearn", "scipy", "pandas", "matplotlib", "narwhals"]
     code = f"import sys, truemix; print([m for m in {heavy} if m in sys.modules])"
     done = run(code)
     assert done.stdout.strip() == "[]"
@@ -26,7 +26,7 @@ def test_importing_prints_nothing_and_loads_nothing_heavy():
 def test_building_blocks_do_not_load_scikit_learn():
     code = (
         "import sys; from truemix import simplex, densities, inference, calibration;"
-        "print([m for m in ['sklearn', 'numba', 'pandas'] if m in sys.modules])"
+        "print([m for m in ['sklearn', 'scipy', 'pandas'] if m in sys.modules])"
     )
     assert run(code).stdout.strip() == "[]"
 

@@ -113,9 +113,9 @@ def test_numbers_that_compiled_code_could_not_compute_are_told():
 
 def test_a_gamma_number_of_no_shape_does_not_take_forever():
     code = (
-        "import numpy as np; from truemix.inference._random import gamma, dirichlet\n"
+        "import numpy as np; from truemix._core import gammas\n"
         "s = np.arange(1, 5, dtype=np.uint64)\n"
-        "print([gamma(s, x) for x in (np.nan, -1.0, 0.3, np.inf)])"
+        "print([float(gammas(s, 1, x)[0]) for x in (np.nan, -1.0, 0.3, np.inf)])"
     )
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60

@@ -8,6 +8,8 @@ import numpy as np
 
 from truemix._typing import IntArray
 
+# From this many replicates on, they are diagnosed jointly; fewer are diagnosed separately.
+DIAGNOSED_JOINTLY = 8
 # Number of replicates that a posterior is spread over, and the minimum for huge batches: enough for
 # one beyond each end of a 95 % interval.
 MAX_REPLICATES = 100

@@ -119,6 +119,7 @@ def _allocating(L, w, x, pi):
 def _sweeping(L, w, x, prior, pi):
     from truemix.inference._allocation import arrange
     from truemix.inference._gibbs import sweep
+
     from truemix.inference._proposal import no_proposal
 
     return sweep(arrange(L, w, x), prior, pi, _state(), 1, 2, 2, no_proposal(K), 0)
@@ -132,6 +133,7 @@ def _solving(L, w, x):
 
 def _proposing(L, w, mode, prior, pi):
     from truemix.inference._blocks import in_blocks
+
     from truemix.inference._posterior import moment_of, precision_of
     from truemix.inference._proposal import _pilot, independence_chain, proposal_at
 
@@ -175,8 +177,9 @@ def _joint_densities(z, prior, row_shapes, powers, scale):
 
 def _densities(z, L, w, prior, centre):
     from truemix.inference._blocks import in_blocks
-    from truemix.inference._nuts import density
     from truemix.inference._symmetric import invert_cholesky
+
+    from truemix.inference._nuts import density
 
     blocks, weights = (each.view(Checked) for each in in_blocks(L, w))
     root = invert_cholesky(np.outer(prior[:-1], prior[:-1]).view(Checked))
@@ -207,6 +210,7 @@ def _matrices(A):
 
 def _kernels(references, targets, weights, scale):
     from truemix.densities._kernel_sums import STRIP, add_kernel_sums, squared_distances
+
     from truemix.densities._tiles import TILE
 
     tiles = np.repeat(references.T[:, :1], TILE, axis=1)[None].view(Checked)

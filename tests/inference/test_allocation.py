@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from truemix.inference._allocation import allocate_draws, arrange
+from truemix._core import Layout, allocate_draws
 from truemix.inference._random import seed_state
 
 DRAWS = 20_000
@@ -32,7 +32,7 @@ def items(kind, rng):
 def test_counts_have_the_moments_of_independent_items(kind, pi):
     L, w = items(kind, np.random.default_rng(0))
     # Arranged around one mix and drawn at another.
-    layout = arrange(L, w, np.array([0.4, 0.3, 0.2, 0.1]))
+    layout = Layout(L, w, np.array([0.4, 0.3, 0.2, 0.1]))
     state = seed_state(np.random.SeedSequence(1))
     batch = allocate_draws(layout, np.tile(pi, (DRAWS, 1)), state)
     np.testing.assert_allclose(batch.sum(axis=1), 1.0, rtol=1e-12)
@@ -59,7 +59,7 @@ def test_impossible_classes_are_never_drawn():
     L = np.where(rng.random((500, 6)) < 0.5, 0.0, 1.0)
     L[:, 0] = 1.0
     L[:, 5] = 0.0
-    layout = arrange(L, np.ones(500), np.full(6, 1 / 6))
+    layout = Layout(L, np.ones(500), np.full(6, 1 / 6))
     pi = np.array([1e-300, 0.25, 0.25, 0.25, 0.1, 0.15])
     batch = allocate_draws(layout, np.tile(pi, (100, 1)), seed_state(np.random.SeedSequence(3)))
     assert (batch[:, 5] == 0).all()

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
+from truemix._core import JointDensity, split_counts
 from truemix.exceptions import InputError
-from truemix.inference._joint_gibbs import split_counts
-from truemix.inference._joint_nuts import joint_density
 from truemix.inference._random import seed_state
 from truemix.inference.confusion import sample_confusion
 
@@ -63,16 +62,16 @@ def test_the_gradient_of_the_joint_density_is_that_of_finite_differences():
     K, C = 3, 4
     arrays = (
         rng.uniform(0.5, 2, K),
-        rng.uniform(0.5, 9, K * C),
+        rng.uniform(0.5, 9, (K, C)),
         rng.uniform(1, 20, C),
         rng.normal(size=K + K * C),
         rng.uniform(0.5, 2, K + K * C),
     )
-    z, gradient, unused = rng.normal(size=11), np.empty(11), np.empty(11)
-    joint_density(z, *arrays, gradient)
+    density, z = JointDensity(*arrays), rng.normal(size=11)
+    _, gradient = density(z)
     for i in range(11):
         step = 1e-5 * np.eye(11)[i]
-        slope = joint_density(z + step, *arrays, unused) - joint_density(z - step, *arrays, unused)
+        slope = density(z + step)[0] - density(z - step)[0]
         # Central differences are right to the square of the step.
         assert gradient[i] == pytest.approx(slope / 2e-5, rel=1e-5, abs=1e-6)
 
@@ -82,12 +81,8 @@ def test_items_are_split_as_by_a_multinomial(count):
     """Few items are split one by one, many by binomials; a class that is impossible gets none."""
     pi, M = np.array([0.2, 0.0, 0.5, 0.3]), np.array([[0.1], [0.9], [0.4], [0.2]])
     expected = pi * M[:, 0] / (pi @ M[:, 0])
-    state, split = seed_state(np.random.SeedSequence(8)), np.zeros((4, 1), np.int64)
-    drawn = []
-    for _ in range(4000):
-        split_counts(pi, M, np.array([count]), state, split)
-        drawn.append(split[:, 0].copy())
-    drawn = np.array(drawn)
+    state, counts = seed_state(np.random.SeedSequence(8)), np.array([count])
+    drawn = np.array([split_counts(pi, M, counts, state)[:, 0] for _ in range(4000)])
     assert (drawn.sum(axis=1) == count).all()
     # Five standard errors, of the mean and (for a bell curve) of the covariance.
     covariance = count * (np.diag(expected) - np.outer(expected, expected))

@@ -4,18 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from truemix.inference._pair_moves import exchange, move_pairs, pair_scratch, transfer
+from truemix._core import move_pair
 from truemix.inference._random import seed_state
 
 # A right sampler fails a comparison of this level once in 10,000 seeds; the seeds are fixed.
 LEVEL = 1e-4
-
-
-def filled_scratch(pi, M, powers):
-    scratch = pair_scratch(M.shape[1])
-    scratch.predicted[: M.shape[1]] = pi @ M
-    scratch.powers[: M.shape[1]] = powers
-    return scratch
 
 
 @pytest.mark.parametrize("prior", [(1.0, 1.0), (0.05, 0.4), (30.0, 2.0)])
@@ -23,10 +16,10 @@ def filled_scratch(pi, M, powers):
 def test_exchanges_of_two_classes_draw_from_the_integrated_density(prior, powers):
     M = np.array([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]])
     pi, state = np.array([0.5, 0.5]), seed_state(np.random.SeedSequence(1))
-    scratch = filled_scratch(pi, M, powers)
+    shapes = np.ones((2, 3))
     draws = []
     for step in range(20_000):
-        exchange(0, 1, pi, M, np.array(prior), state, scratch)
+        move_pair("exchange", 0, 1, np.array(prior), shapes, np.array(powers), pi, M, state)
         if step % 20 == 19:
             draws.append(np.log(pi[0] / pi[1]))
     # A grid in the log ratio: shares of 1e-40 count, too, where the prior is small.
@@ -46,7 +39,7 @@ def test_transfers_keep_the_predictions_and_the_distribution(prior):
     """States of the prior and the labelled items stay so distributed, for it is all they see."""
     rng = np.random.default_rng(4)
     shapes = np.array([[1.0, 4.0, 2.5, 9.0], [3.0, 1.0, 1.0, 2.0], [1.5, 1.2, 6.0, 1.0]])
-    state, scratch = seed_state(np.random.SeedSequence(2)), pair_scratch(4)
+    state, powers = seed_state(np.random.SeedSequence(2)), np.zeros(4)
     mixes, cells = [], []
     for _ in range(2000):
         # Of tiny shapes NumPy draws exact zeros.
@@ -54,7 +47,7 @@ def test_transfers_keep_the_predictions_and_the_distribution(prior):
         M = np.array([rng.dirichlet(row) for row in shapes])
         before = pi @ M
         for i, j in 10 * [(0, 1), (1, 2), (2, 0), (1, 0), (2, 1), (0, 2)]:
-            transfer(i, j, pi, M, np.array(prior), shapes, state, scratch)
+            move_pair("transfer", i, j, np.array(prior), shapes, powers, pi, M, state)
         # Sixty steps that each round a few times.
         np.testing.assert_allclose(pi @ M, before, rtol=1e-12)
         np.testing.assert_allclose(M.sum(axis=1), 1, rtol=1e-13)
@@ -73,7 +66,7 @@ def test_a_round_of_moves_keeps_what_data_from_the_model_look_like():
     """Mix, matrix and counts drawn from the model; moves given the counts leave the mix so."""
     rng = np.random.default_rng(6)
     prior, shapes = np.array([0.8, 2.0, 1.0, 0.5]), rng.uniform(1, 5, (4, 5))
-    state, scratch = seed_state(np.random.SeedSequence(3)), pair_scratch(5)
+    state = seed_state(np.random.SeedSequence(3))
     mixes, moved = [], []
     for _ in range(2000):
         pi = rng.dirichlet(prior)
@@ -81,7 +74,7 @@ def test_a_round_of_moves_keeps_what_data_from_the_model_look_like():
         counts = rng.multinomial(60, pi @ M).astype(float)
         start = pi.copy()
         for _ in range(10):
-            move_pairs(pi, M, prior, shapes, counts, state, scratch)
+            move_pair("round", 0, 1, prior, shapes, counts, pi, M, state)
         mixes.append(pi)
         moved.append(np.abs(pi - start).max())
     for k in range(4):
@@ -94,5 +87,6 @@ def test_a_round_of_moves_keeps_what_data_from_the_model_look_like():
 def test_one_class_has_nobody_to_exchange_with():
     pi, M = np.ones(1), np.array([[0.5, 0.5]])
     state = seed_state(np.random.SeedSequence(0))
-    move_pairs(pi, M, np.ones(1), np.ones((1, 2)), np.array([3.0, 4.0]), state, pair_scratch(2))
+    shapes, powers = np.ones((1, 2)), np.array([3.0, 4.0])
+    move_pair("round", 0, 0, np.ones(1), shapes, powers, pi, M, state)
     assert pi[0] == 1.0

@@ -9,21 +9,12 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import dirichlet
 
+from truemix._core import Layout, independence_chain, sweep
 from truemix.inference import sample_mixture
-from truemix.inference._allocation import arrange
 from truemix.inference._diagnostics import effective_sizes
-from truemix.inference._gibbs import sweep
 from truemix.inference._plan import Settings, make_plan
 from truemix.inference._posterior import make_posterior
-from truemix.inference._proposal import (
-    AcceptanceRate,
-    _log_density,
-    _log_posterior,
-    _propose,
-    acceptance_rate,
-    independence_step,
-    make_proposal,
-)
+from truemix.inference._proposal import AcceptanceRate, acceptance_rate, make_proposal
 from truemix.inference._random import seed_state
 
 
@@ -55,19 +46,15 @@ def state(seed=0):
     return seed_state(np.random.SeedSequence(seed))
 
 
-def jumps_only(posterior, n, seed=0):
-    proposal, s, K = make_proposal(posterior), state(seed), len(posterior.mode)
-    pi, draws, accepted = posterior.mode.copy(), np.empty((n, K)), 0
-    new, work = np.empty((2, K)), np.empty((3, max(K, 64)))
-    for row in draws:
-        accepted += independence_step(proposal, 1, s, pi, new, work)
-        row[:] = pi
+def jumps_only(posterior, n, seed=0, *, local=False):
+    proposal, pi = make_proposal(posterior), posterior.mode.copy()
+    draws, accepted = independence_chain(proposal, pi, state(seed), 0, n, 1, local)
     return draws, accepted / n
 
 
 def with_gibbs(posterior, n, tries, seed=0):
-    layout = arrange(posterior.L, posterior.w, posterior.mode)
-    proposal = make_proposal(posterior)
+    layout = Layout(posterior.L, posterior.w, posterior.mode)
+    proposal = make_proposal(posterior) if tries else None
     return sweep(
         layout, posterior.prior, posterior.mode.copy(), state(seed), 200, n, 2, proposal, tries
     )
@@ -108,6 +95,13 @@ def test_proposals_alone_agree_with_the_integral(K, prior):
     check(draws, *on_a_grid(posterior))
 
 
+@pytest.mark.parametrize("prior", [0.3, 1.0])
+def test_proposals_with_a_random_walk_agree_with_the_integral(prior):
+    posterior = posterior_of(overlapping(60, 3), prior)
+    draws, _ = jumps_only(posterior, 20_000, local=True)
+    check(draws, *on_a_grid(posterior))
+
+
 @pytest.mark.parametrize("tries", [0, 1, 3])
 @pytest.mark.parametrize("prior", [0.3, 1.0, 3.0])
 def test_sweeps_with_proposals_agree_with_the_integral(tries, prior):
@@ -127,16 +121,13 @@ def test_sweeps_with_proposals_agree_with_the_integral(tries, prior):
 
 def test_a_ratio_that_is_upside_down_would_show():
     posterior = posterior_of(overlapping(60, 3))
-    proposal, s = make_proposal(posterior), state()
-    pi, logs, work = np.empty(3), np.empty(3), np.empty((3, 64))
+    mixes, weights = make_proposal(posterior).propose(state(), 20_000)
+    uniform = np.random.default_rng(0).random(20_000)
     draws, here = np.empty((20_000, 3)), np.inf
-    for number, row in enumerate(draws):
-        there = _propose(proposal, s, pi, logs, work)
-        if np.log(np.random.default_rng(number).random()) < here - there:
-            here = there
-            row[:] = pi
-        else:
-            row[:] = draws[number - 1]
+    for number, (mix, there) in enumerate(zip(mixes, weights, strict=True)):
+        moves = np.log(uniform[number]) < here - there
+        here = there if moves else here
+        draws[number] = mix if moves else draws[number - 1]
     with pytest.raises(AssertionError):
         check(draws, *on_a_grid(posterior))
 
@@ -147,18 +138,15 @@ def test_densities_are_those_of_the_model_and_of_the_proposal(weights):
     values[:3, 1:] = -np.inf
     w = np.broadcast_to(weights, 200).astype(float)
     posterior = posterior_of(values, [0.2, 1.0, 1.0, 3.0, 0.7], w)
-    proposal, s, work = make_proposal(posterior), state(), np.empty((3, 64))
-    pi, logs = np.empty(5), np.empty(5)
+    proposal = make_proposal(posterior)
     L = np.exp(values - values.max(axis=1, keepdims=True))
-    for _ in range(20):
-        ratio = _propose(proposal, s, pi, logs, work)
+    for pi, ratio in zip(*proposal.propose(state(), 20), strict=True):
         np.testing.assert_allclose(pi.sum(), 1.0, rtol=1e-12)
-        np.testing.assert_allclose(np.exp(logs), pi, rtol=1e-12)
-        density = _log_posterior(proposal, pi, logs, work)
+        density = proposal.log_posterior(pi)
         expected = w @ np.log(L @ pi) + posterior.prior @ np.log(pi)
         np.testing.assert_allclose(density, expected, rtol=1e-10)
         # The way back from a mix to the Dirichlet number that it came from.
-        own = _log_density(proposal, logs, work[0])
+        own = proposal.log_density(pi)
         np.testing.assert_allclose(density - own, ratio, atol=1e-8 * abs(density))
 
 
@@ -242,9 +230,9 @@ def test_proposals_that_are_hopeless_are_not_made(sampler, monkeypatch):
     hopeless = AcceptanceRate(np.ones(1), np.ones(1))
     monkeypatch.setattr("truemix.inference._plan.acceptance_rate", lambda *_: hopeless)
     posterior = posterior_of(gaussian(1000, 50, 0.7))
-    layout = arrange(posterior.L, posterior.w, posterior.mode)
+    layout = Layout(posterior.L, posterior.w, posterior.mode)
     settings = Settings(posterior.prior, 1.0, 1000, 500, sampler)
     plan = make_plan(posterior, layout, settings, True, np.random.SeedSequence(0))
-    assert plan.sampler == ("nuts" if sampler == "auto" else "gibbs")
+    assert plan.sampler == "gibbs"
     assert plan.proposal is None
     assert "proposals" not in plan.reason

@@ -4,12 +4,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from truemix.inference import _replicate_run, sample_replicates
+from truemix import _core
+from truemix.inference import sample_replicates
 from truemix.inference._failures import failures, rhat_limit
 from truemix.inference._replicate_diagnostics import replicate_statistics
-from truemix.inference._replicate_sweeps import sweep_replicates
 
 N, K, V = 200, 3, 100
+NAMES = (
+    "matrices", "rows", "copies", "prior", "temperature", "near", "starts", "states", "begin",
+    "end", "discard", "thinning", "tries", "local", "draws", "batch",
+)  # fmt: skip
 
 
 def replicates(overlap, seed=0):
@@ -30,35 +34,18 @@ def failed(matrices, **options):
 def broken(change):
     """Return the compiled sampler with some of its arguments changed."""
 
-    def run(
-        matrices,
-        rows,
-        copies,
-        prior,
-        near,
-        starts,
-        states,
-        begin,
-        end,
-        discard,
-        thinning,
-        tries,
-        *others,
-    ):
-        arguments = change(
-            {"starts": starts, "discard": discard, "thinning": thinning, "tries": tries}
-        )
-        return sweep_replicates(
-            matrices, rows, copies, prior, near, arguments["starts"], states, begin, end,
-            arguments["discard"], arguments["thinning"], arguments["tries"], *others,
-        )  # fmt: skip
+    sample = _core.sample_replicates
+
+    def run(*arguments):
+        named = dict(zip(NAMES, arguments, strict=True))
+        return sample(*{**named, **change(named)}.values())
 
     return run
 
 
 def frozen(
-    matrices, rows, copies, prior, near, starts, states, begin, end, discard, thinning, tries,
-    temperature, draws, batch,
+    matrices, rows, copies, prior, temperature, near, starts, states, begin, end, discard,
+    thinning, tries, local, draws, batch,
 ):  # fmt: skip
     """Never leave the start."""
     for start, first, last in zip(starts, begin, end, strict=True):
@@ -67,8 +54,8 @@ def frozen(
 
 
 def two_modes(
-    matrices, rows, copies, prior, near, starts, states, begin, end, discard, thinning, tries,
-    temperature, draws, batch,
+    matrices, rows, copies, prior, temperature, near, starts, states, begin, end, discard,
+    thinning, tries, local, draws, batch,
 ):  # fmt: skip
     """Draw perfectly around the mode that is nearer to the start, of two."""
     for start, first, last in zip(starts, begin, end, strict=True):
@@ -80,7 +67,7 @@ def two_modes(
 
 @pytest.mark.parametrize("sampler", [frozen, two_modes])
 def test_a_sampler_that_does_not_leave_its_start_or_mode_is_found_out(monkeypatch, sampler):
-    monkeypatch.setattr(_replicate_run, "sweep_replicates", sampler)
+    monkeypatch.setattr(_core, "sample_replicates", sampler)
     found = failed(replicates(0.3))
     assert found["rhat"] > found["rhat_limit"] >= 1.01
     assert any("chains that started far from the mode" in text for text in found["failed"])
@@ -88,12 +75,10 @@ def test_a_sampler_that_does_not_leave_its_start_or_mode_is_found_out(monkeypatc
 
 def test_chains_that_are_too_short_are_found_out(monkeypatch):
     """Heavy overlap, no proposals, no warm-up: a sweep moves by a few per cent of the way."""
-    short = broken(
-        lambda a: {**a, "discard": np.zeros_like(a["discard"]), "thinning": 1, "tries": 0}
-    )
+    short = broken(lambda a: {"discard": np.zeros_like(a["discard"]), "thinning": 1, "tries": 0})
     matrices = replicates(0.9)
     assert failed(matrices)["failed"] == []
-    monkeypatch.setattr(_replicate_run, "sweep_replicates", short)
+    monkeypatch.setattr(_core, "sample_replicates", short)
     assert any("R-hat" in text for text in failed(matrices)["failed"])
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from truemix.inference._symmetric import diagonalize, invert_cholesky, largest_eigenvalue
+from truemix._core import diagonalize, invert_cholesky, largest_eigenvalue
 
 
 def positive(size, spread, seed=0):

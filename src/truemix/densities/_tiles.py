@@ -9,10 +9,10 @@ from itertools import pairwise
 import numpy as np
 
 from truemix import simplex
+from truemix._core import TILE
 from truemix._threads import row_blocks
 from truemix._typing import FloatArray, IntArray
 
-TILE = 32
 KERNELS = ("aitchison", "ilr", "gaussian")
 # Rows are mapped to coordinates in chunks of this size, to bound the temporary arrays.
 CHUNK_BYTES = 1 << 22

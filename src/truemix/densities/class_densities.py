@@ -8,14 +8,9 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from truemix import _core
 from truemix._threads import for_each_block, one_blas_thread, row_blocks
 from truemix._typing import FloatArray, IntArray
-from truemix.densities._kernel_sums import (
-    STRIP,
-    add_kernel_sums,
-    kernel_values,
-    squared_distances,
-)
 from truemix.densities._tiles import (
     TILES_BYTES,
     Tiles,
@@ -165,7 +160,7 @@ class ClassDensities:
     def _coordinates(self, target: FloatArray) -> FloatArray:
         """Return the coordinates of targets, padded with the last one to a full strip."""
         Z = coordinates(target, coordinate_map(self.kernel, self.shrinkage))
-        return np.concatenate([Z, np.repeat(Z[-1:], -len(Z) % STRIP, axis=0)])
+        return np.concatenate([Z, np.repeat(Z[-1:], -len(Z) % _core.STRIP, axis=0)])
 
     def _tiles_of(self, weights: FloatArray) -> Iterable[Tiles]:
         """Return the references of positive weight in tiles."""
@@ -238,7 +233,7 @@ def _add_tiles(
     sums: FloatArray,
     rows: slice,
 ) -> None:
-    add_kernel_sums(
+    _core.add_kernel_sums(
         tiles.coordinates, tile_weights, tiles.of_class, Z[rows], scales, nearest[rows],
         sums[:, rows],
     )  # fmt: skip
@@ -260,11 +255,11 @@ def _add_products(
     distances = np.empty((len(Z), piece.item.size))
     values = np.empty_like(distances)
     before = nearest.copy()
-    squared_distances(piece.coordinates, Z, distances, nearest)
+    _core.squared_distances(piece.coordinates, Z, distances, nearest)
     seen = np.isfinite(before)
     occupied = piece.occupied.ravel().astype(np.float64)
     for b, scale in enumerate(scales.tolist()):
-        kernel_values(distances, nearest, scale, values)
+        _core.kernel_values(distances, nearest, scale, values)
         # Earlier sums are relative to the nearest item at that time: rescale them.
         smaller = np.exp(scale * (nearest[seen] - before[seen]))
         sums[b, :, seen] *= smaller[:, None]

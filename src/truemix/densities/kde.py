@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from truemix._typing import FloatArray, IntArray
 from truemix.densities._tiles import KERNELS
+from truemix.densities.class_densities import ClassDensities
 from truemix.exceptions import InputError
 from truemix.validation import (
     as_floats,
@@ -80,9 +81,6 @@ def kde_log_likelihood(
     >>> kde_log_likelihood(reference, labels, [[0.9, 0.1]], bandwidth=0.5).round(2)
     array([[ -0.73, -10.39]])
     """
-    # The compiled loops bring numba along: not before they are needed.
-    from truemix.densities.class_densities import ClassDensities
-
     check_choice(kernel, "kernel", KERNELS)
     P = check_posteriors(reference, "reference")
     Q = check_posteriors(target, "target", n_classes=P.shape[1])

@@ -6,9 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from scipy.special import fdtri
-
-from truemix.inference.replicates import MIN_REPLICATES
+from truemix._replicate_budget import DIAGNOSED_JOINTLY
 
 # The effective sample size per draw that samplers aim for.
 PROMISED = 0.4
@@ -35,6 +33,8 @@ def rhat_limit(ess: float, n_chains: int, n_classes: int) -> float:
     >>> round(rhat_limit(400.0, 2, 3), 3)
     1.046
     """
+    from scipy.special import fdtri
+
     degrees = n_chains - 1.0, max(ess - n_chains, 4.0)
     noise = float(fdtri(*degrees, 1.0 - FALSE_ALARM / (2 * n_classes)))
     return max(HARMLESS, math.sqrt(1.0 + noise * n_chains / max(ess, 1.0)))
@@ -90,7 +90,7 @@ def failures(diagnostics: Mapping[str, Any], n_draws: int) -> list[str]:
     if rhat is not None and rhat > diagnostics["rhat_limit"]:
         what = (
             "chains that started far from the mode have not reached the same mixes as the others"
-            if diagnostics.get("replicates", MIN_REPLICATES) >= MIN_REPLICATES
+            if diagnostics.get("replicates", DIAGNOSED_JOINTLY) >= DIAGNOSED_JOINTLY
             else "the first and the second half of a chain disagree"
         )
         failed.append(

@@ -1,7 +1,6 @@
-"""The interface to nutpie: run NUTS on a log density given as compiled C callbacks.
+"""The interface to nutpie: run NUTS on a log density that the compiled core gives as C functions.
 
-The callbacks read sizes and arrays from the user-data pointer that nutpie passes on: one compiled
-function serves every size, and no Python runs in the loop.
+nutpie passes the address of the density on to them: no Python runs in the loop.
 """
 
 from __future__ import annotations
@@ -13,17 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import types
-from numba.extending import intrinsic
 
-from truemix._typing import FloatArray, IntArray
+from truemix import _core
+from truemix._typing import FloatArray
 
 # Initial step size in whitened coordinates, where the leapfrog is stable up to 2.
 _FIRST_STEP = 0.5
 # Without warm-up nutpie has no step size and aborts the process.
 MIN_WARMUP = 50
-DOUBLES = types.CPointer(types.double)
-_INTEGERS = types.CPointer(types.int64)
 _IMPORTING = threading.Lock()
 
 
@@ -36,23 +32,23 @@ class Chain(NamedTuple):
     steps: int
 
 
-def run_compiled(
-    log_density: Any,
-    expand: Any,
-    arrays: list[FloatArray],
-    sizes: tuple[int, ...],
+class _Callback(NamedTuple):
+    """A C function, in the form in which nutpie takes it."""
+
+    address: int
+
+
+def run_chain(
+    density: _core.MixDensity | _core.JointDensity,
     *,
-    dimension: int,
-    n_expanded: int,
     draws: int,
     warmup: int,
     seed: int,
     accept: float,
     spread: float,
 ) -> Chain:
-    """Draw from a density with ``dimension`` coordinates; ``expand`` maps each draw to its output.
+    """Draw from a density; each draw is expanded to the shares that it stands for.
 
-    The callbacks find ``sizes`` and then the addresses of ``arrays`` in their user data.
     ``accept`` is the target acceptance: the closer to 1, the shorter the steps. ``spread`` is the
     standard deviation of the initial point around the origin of the coordinates.
     """
@@ -60,23 +56,23 @@ def run_compiled(
     import pyarrow
 
     tune = max(warmup, MIN_WARMUP)
-    user_data: IntArray = np.array(
-        [*sizes, *(array.ctypes.data for array in arrays)], dtype=np.int64
-    )
+    n_expanded = density.n_expanded
     model = compile_pymc.CompiledPyMCModel(
         dims={},
-        compiled_logp_func=log_density,
-        compiled_expand_func=expand,
+        compiled_logp_func=_Callback(density.log_density_address),
+        compiled_expand_func=_Callback(density.expand_address),
         # Never at the origin: nutpie refuses to start where the gradient is exactly zero.
-        initial_point_func=lambda s: np.random.default_rng(s).normal(0.0, spread, size=dimension),
-        # Keeps the arrays alive while nutpie's thread reads them.
-        shared_data={str(number): array for number, array in enumerate(arrays)},
-        user_data=user_data,
+        initial_point_func=lambda s: np.random.default_rng(s).normal(
+            0.0, spread, size=density.dimension
+        ),
+        # Keeps the density alive while nutpie's thread reads it.
+        shared_data={"density": density},
+        user_data=np.array([density.address], dtype=np.uintp),
         n_expanded=n_expanded,
         shape_info=(["x"], [slice(0, n_expanded)], [(n_expanded,)]),
         logp_func=None,
         expand_func=None,
-        _n_dim=dimension,
+        _n_dim=density.dimension,
         _shapes={"x": (n_expanded,)},
         _coords={},
     )
@@ -121,23 +117,3 @@ def _import_nutpie() -> tuple[Any, Any]:
     import nutpie.compile_pymc
 
     return nutpie, nutpie.compile_pymc
-
-
-@intrinsic
-def as_doubles(typing_context: Any, address: Any) -> Any:
-    """Read an address as that of float64 numbers."""
-
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.inttoptr(args[0], context.get_value_type(DOUBLES))
-
-    return DOUBLES(types.int64), code
-
-
-@intrinsic
-def as_integers(typing_context: Any, pointer: Any) -> Any:
-    """Read an untyped pointer as one to int64 numbers."""
-
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], context.get_value_type(_INTEGERS))
-
-    return _INTEGERS(types.voidptr), code

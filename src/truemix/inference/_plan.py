@@ -1,4 +1,4 @@
-"""Choose the sampler, its warm-up and its thinning by predicted cost.
+"""Choose warm-up, thinning and proposals of the sampler by predicted cost.
 
 Costs are predicted by formulas fitted to timings, never measured by a clock, so that the choice,
 and with it the draws, depends on the input and the seed alone.
@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from truemix import _core
 from truemix._typing import FloatArray
-from truemix.inference._allocation import Layout
-from truemix.inference._nutpie import MIN_WARMUP
 from truemix.inference._posterior import Posterior
-from truemix.inference._proposal import AcceptanceRate, Proposal, acceptance_rate, make_proposal
+from truemix.inference._proposal import AcceptanceRate, acceptance_rate, make_proposal
 
 # The effective sample size per draw that a plan aims for: above PROMISED, since the measured one is
 # a minimum over the classes, and noisy.
@@ -22,8 +21,8 @@ _AIM = 0.55
 # Maximum cost of a plan, in predicted nanoseconds: about half a minute.
 _BUDGET = 3e10
 MAX_CHAINS = 8
-# Minimum acceptance rate for independence Metropolis without Gibbs sweeps: nothing else moves a
-# chain out of a region that the proposals rarely reach.
+# Minimum acceptance rate for independence Metropolis without Gibbs sweeps or local moves: nothing
+# else moves a chain out of a region that the proposals rarely reach.
 _MIN_ACCEPTANCE = 0.5
 # The warm-up is this many relaxation times, 1 / (1 - autocorrelation) sweeps.
 _FORGET = 10
@@ -48,8 +47,8 @@ class Plan(NamedTuple):
     """The sampler and the reason for it, and the maximum number of steps per draw.
 
     For NUTS, "steps per draw" counts chains. For Gibbs and Metropolis sampling also: steps to
-    discard, steps per draw, steps to forget a dispersed start, and the distribution of independence
-    proposals, if there are any.
+    discard, steps per draw, steps to forget a dispersed start, the distribution of independence
+    proposals, if there are any, and whether local moves follow them.
     """
 
     sampler: str
@@ -58,7 +57,8 @@ class Plan(NamedTuple):
     discard: int = 0
     thinning: int = 1
     forget: int = 0
-    proposal: Proposal | None = None
+    proposal: _core.Proposal | None = None
+    local: bool = False
 
 
 class _Sweeps(NamedTuple):
@@ -67,55 +67,48 @@ class _Sweeps(NamedTuple):
     thinning: int
     forget: int
     max_thinning: int
-    proposal: Proposal | None
+    proposal: _core.Proposal | None
 
 
 def make_plan(
     posterior: Posterior,
-    layout: Layout,
+    layout: _core.Layout,
     settings: Settings,
     whole: bool,
     seed: np.random.SeedSequence,
 ) -> Plan:
-    """Choose the sampler with the smaller predicted cost for the same effective sample size."""
-    nuts = _cost_of_nuts(posterior, settings)
-    chains = int(min(max(_BUDGET / nuts, 1), MAX_CHAINS))
+    """Return Gibbs sampling where it is exact, else independence Metropolis; NUTS only if asked."""
     if settings.sampler == "nuts":
-        return Plan("nuts", "it was asked for", chains)
+        return Plan("nuts", "it was asked for", MAX_CHAINS)
     if settings.temperature != 1.0:
         reason = f"Gibbs sampling is for temperature 1, this is {settings.temperature:g}"
-        return _plan_metropolis(posterior, settings, seed, nuts, reason, chains)
+        return _plan_metropolis(posterior, settings, seed, reason)
     if not whole:
         reason = "Gibbs sampling is for weights that are whole numbers"
-        return _plan_metropolis(posterior, settings, seed, nuts, reason, chains)
-    rate = posterior.gibbs_rate()
-    gibbs, reason = _plan_sweeps(posterior, layout, settings, rate, seed)
+        return _plan_metropolis(posterior, settings, seed, reason)
+    gibbs, reason = _plan_sweeps(posterior, layout, settings, posterior.gibbs_rate(), seed)
     if settings.sampler == "gibbs":
         reason = f"it was asked for; {reason}"
-    else:
-        reason += f": predicted to take {gibbs.cost / nuts:.2g} of NUTS' time"
-        if gibbs.cost > nuts:
-            return Plan("nuts", reason, chains)
     return _plan_of("gibbs", reason, gibbs)
 
 
 def _plan_metropolis(
-    posterior: Posterior,
-    settings: Settings,
-    seed: np.random.SeedSequence,
-    nuts: float,
-    reason: str,
-    chains: int,
+    posterior: Posterior, settings: Settings, seed: np.random.SeedSequence, reason: str
 ) -> Plan:
-    """Return independence Metropolis if most of its proposals are accepted, else NUTS."""
+    """Return independence Metropolis, with local moves if few of its proposals are accepted."""
     proposal = make_proposal(posterior)
     rates = acceptance_rate(proposal, seed)
     accepted = 1.0 - rates.share @ rates.rejected
-    metropolis = _sweeps(_cost_of_proposal(proposal), 1.0, rates, posterior, settings, proposal)
     reason += f"; of independent proposals {accepted:.0%} should be accepted"
-    if accepted < _MIN_ACCEPTANCE or metropolis.cost > nuts:
-        return Plan("nuts", reason, chains)
-    return _plan_of("metropolis", reason, metropolis)
+    local, rate = bool(accepted < _MIN_ACCEPTANCE), 1.0
+    nanoseconds = _cost_of_proposal(proposal)
+    if local:
+        reason += ", so a step of a random walk follows each"
+        nanoseconds *= 2.0
+        # A random walk of K coordinates forgets its state in about 3 K steps.
+        rate = 1.0 - 1.0 / (3.0 * len(posterior.mode))
+    metropolis = _sweeps(nanoseconds, rate, rates, posterior, settings, proposal)
+    return _plan_of("metropolis", reason, metropolis)._replace(local=local)
 
 
 def _plan_of(sampler: str, reason: str, sweeps: _Sweeps) -> Plan:
@@ -127,7 +120,7 @@ def _plan_of(sampler: str, reason: str, sweeps: _Sweeps) -> Plan:
 
 def _plan_sweeps(
     posterior: Posterior,
-    layout: Layout,
+    layout: _core.Layout,
     settings: Settings,
     rate: float,
     seed: np.random.SeedSequence,
@@ -162,7 +155,7 @@ def _sweeps(
     rates: AcceptanceRate,
     posterior: Posterior,
     settings: Settings,
-    proposal: Proposal | None,
+    proposal: _core.Proposal | None,
 ) -> _Sweeps:
     # Autocorrelation is zero after an accepted proposal, else that of Gibbs sampling.
     correlation = np.minimum(rate * rates.rejected, 1 - 1e-9)
@@ -201,22 +194,13 @@ def _thinning(correlation: FloatArray, share: FloatArray) -> int:
     return high
 
 
-def _cost_of_sweep(posterior: Posterior, layout: Layout) -> float:
+def _cost_of_sweep(posterior: Posterior, layout: _core.Layout) -> float:
     K = len(posterior.mode)
-    cost = 200.0 + 25.0 * K + (3.0 + 0.35 * K) * layout.weights.size
-    cost += (30.0 + K) * min(len(layout.odds), 4.0 * layout.odds.sum() + K)
-    return float(cost + 200.0 * K * len(layout.heavy))
+    cost = 200.0 + 25.0 * K + (3.0 + 0.35 * K) * layout.n_doubtful
+    cost += (30.0 + K) * min(layout.n_sure, 4.0 * layout.sum_of_odds + K)
+    return float(cost + 200.0 * K * layout.n_heavy)
 
 
-def _cost_of_proposal(proposal: Proposal) -> float:
-    K = len(proposal.shape)
-    size = proposal.powers.size
-    return 200.0 + 45.0 * K + 0.15 * K * K + (1.3 + 0.17 * K) * size
-
-
-def _cost_of_nuts(posterior: Posterior, settings: Settings) -> float:
-    n, K = posterior.L.shape
-    per_step = 4000.0 + 60.0 * K + 0.5 * K * K + (3.7 + 0.28 * K) * n
-    # Steps per draw as measured from K = 3 to 100; the factor 1.3 is for additional chains.
-    steps = 2.7 * K**0.3 * (settings.draws + max(settings.warmup, MIN_WARMUP))
-    return float(3e6 + 1.3 * per_step * steps)
+def _cost_of_proposal(proposal: _core.Proposal) -> float:
+    K = proposal.n_classes
+    return 200.0 + 45.0 * K + 0.15 * K * K + (1.3 + 0.17 * K) * proposal.n_places

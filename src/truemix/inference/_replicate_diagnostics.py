@@ -19,13 +19,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
-from scipy.stats import rankdata
 
+from truemix._replicate_budget import DIAGNOSED_JOINTLY
 from truemix._typing import BoolArray, FloatArray, IntArray
 from truemix.inference._diagnostics import MIN_CHAIN, effective_sizes
 from truemix.inference._failures import FALSE_ALARM, HARMLESS, rhat_limit
-from truemix.inference.replicates import MIN_REPLICATES
 
 
 def replicate_statistics(draws: FloatArray, ends: IntArray, dispersed: BoolArray) -> dict[str, Any]:
@@ -41,7 +39,7 @@ def replicate_statistics(draws: FloatArray, ends: IntArray, dispersed: BoolArray
     observed = means.var(axis=0, ddof=1)
     # Variance components: means of few draws vary by themselves; the excess is between replicates.
     between = np.maximum(observed - within * np.mean(1.0 / sizes), 0.0)
-    if len(sizes) >= MIN_REPLICATES:
+    if len(sizes) >= DIAGNOSED_JOINTLY:
         enough_draws = len(draws) >= MIN_CHAIN
         squared_error = observed / len(sizes)
         # A share that is constant over all draws counts as one effective draw per replicate.
@@ -88,10 +86,12 @@ def _between_starts(draws: FloatArray, ends: IntArray, dispersed: BoolArray) -> 
 
     Over all classes and both kinds of R-hat, the pair with the largest excess over its limit.
     """
+    from scipy.special import ndtri, stdtrit
+
     if not dispersed.any() or dispersed.all():
         return 1.0, HARMLESS
     distance = np.abs(draws - np.median(draws, axis=0))
-    z = ndtri((rankdata(np.hstack([draws, distance]), axis=0) - 0.375) / (len(draws) + 0.25))
+    z = ndtri((_ranks(np.hstack([draws, distance])) - 0.375) / (len(draws) + 0.25))
     sizes = np.diff(ends)
     in_group = np.repeat(dispersed, sizes)
     group_share = in_group.mean()
@@ -112,3 +112,12 @@ def _between_starts(draws: FloatArray, ends: IntArray, dispersed: BoolArray) -> 
     limit = np.maximum(HARMLESS, np.sqrt(1.0 + between * critical**2 * error / pooled))
     worst = int(np.argmax(rhat - limit))
     return float(rhat[worst]), float(limit[worst])
+
+
+def _ranks(columns: FloatArray) -> FloatArray:
+    """Return the rank of each number in its column, from 1; equal numbers get their mean rank."""
+    ranks = np.empty(columns.shape)
+    for k, column in enumerate(columns.T):
+        _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
+        ranks[:, k] = (np.cumsum(counts) - (counts - 1) / 2.0)[place]
+    return ranks

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from truemix import _core
 from truemix._typing import FloatArray, IntArray
-from truemix.inference._allocation import arrange
 from truemix.inference._chains import dispersed_start, is_dispersed
 from truemix.inference._plan import Settings, make_plan
 from truemix.inference._posterior import make_posterior
 from truemix.inference._random import seed_state
-from truemix.inference._replicate_sweeps import sweep_replicates
 from truemix.inference._samplers import check_gibbs, draw_replicate
 
 # A plan is made from a subsample of about this many items.
@@ -62,7 +61,7 @@ class ReplicateRun:
         L = self._likelihoods(first, rows[::step])
         planned = step * weights[::step]
         posterior = make_posterior(L, planned, settings.prior, settings.temperature)
-        layout = arrange(posterior.L, posterior.w, posterior.mode)
+        layout = _core.Layout(posterior.L, posterior.w, posterior.mode)
         plan = make_plan(posterior, layout, settings, True, self.seeds[-1])
         # Each replicate makes its own proposals; those of the plan would keep its items in memory.
         self.tries = 0 if plan.proposal is None else 1
@@ -103,10 +102,10 @@ class ReplicateRun:
         for row in np.flatnonzero(dispersed).tolist():
             starts[row] = dispersed_start(self.seeds[int(numbers[row])], len(self.near))
         discard = np.where(dispersed, max(self.plan.discard, self.plan.forget), self.plan.discard)
-        accepted = sweep_replicates(
-            matrices, self.rows, self.weights, self.settings.prior, self.near, starts, states,
-            self.ends[numbers], self.ends[numbers + 1], discard, self.plan.thinning,
-            self.tries, self.settings.temperature, self.draws, self.batch,
+        accepted = _core.sample_replicates(
+            matrices, self.rows, self.weights, self.settings.prior, self.settings.temperature,
+            self.near, starts, states, self.ends[numbers], self.ends[numbers + 1], discard,
+            self.plan.thinning, self.tries, self.plan.local, self.draws, self.batch,
         )  # fmt: skip
         kept = int((self.ends[numbers + 1] - self.ends[numbers]).sum())
         steps = int(discard.sum()) + self.plan.thinning * kept

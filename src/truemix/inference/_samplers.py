@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from truemix import _core
 from truemix._typing import BoolArray, FloatArray
 from truemix.exceptions import InputError
-from truemix.inference._allocation import Layout, allocate_draws, arrange
 from truemix.inference._chains import (
     DISPERSED_STEPPED,
     N_CHAINS,
@@ -26,12 +26,10 @@ from truemix.inference._chains import (
 )
 from truemix.inference._checks import check_finite
 from truemix.inference._failures import DIVERGENT, failures
-from truemix.inference._gibbs import sweep
 from truemix.inference._nutpie import Chain
 from truemix.inference._nuts import away_from_mode, run_nuts
 from truemix.inference._plan import MAX_CHAINS, Plan, Settings, make_plan
 from truemix.inference._posterior import Posterior, make_posterior
-from truemix.inference._proposal import Proposal, independence_chain, no_proposal
 from truemix.inference._random import seed_state
 
 # Target acceptances of NUTS, tried in turn until hardly any trajectory diverges.
@@ -79,7 +77,7 @@ def draw_mixes(
     if L.shape[1] == 1:
         return _only_one_class(settings.draws)
     posterior = make_posterior(L, w, settings.prior, settings.temperature)
-    layout = arrange(posterior.L, posterior.w, posterior.mode)
+    layout = _core.Layout(posterior.L, posterior.w, posterior.mode)
     chains, allocation, pilot = seed.spawn(3)
     made = settings._replace(draws=N_CHAINS * draws_per_chain(settings.draws))
     plan = make_plan(posterior, layout, made, whole, pilot)
@@ -98,7 +96,7 @@ def draw_mixes(
     if settled.values.shape[1] > K:
         batch = np.ascontiguousarray(settled.values[:, K:])
     else:
-        batch = allocate_draws(layout, draws, seed_state(allocation))
+        batch = _core.allocate_draws(layout, draws, seed_state(allocation))
     check_finite("mix", draws, batch)
     return draws, batch, {"sampler": plan.sampler, "reason": plan.reason, **settled.diagnostics}
 
@@ -113,13 +111,13 @@ def draw_replicate(
 ) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
     """Return a few draws of one NUTS chain, to be diagnosed jointly with other replicates."""
     posterior = make_posterior(L, w, settings.prior, settings.temperature)
-    layout = arrange(posterior.L, posterior.w, posterior.mode)
+    layout = _core.Layout(posterior.L, posterior.w, posterior.mode)
     stream, allocation = seed.spawn(2)
     spread = _DISPERSED if dispersed else _AT_THE_MODE
     number, accept = int(stream.generate_state(1, np.uint64)[0]), _acceptances(posterior)[0]
     chain = run_nuts(posterior, settings.draws, settings.warmup, number, accept, spread)
     draws = np.ascontiguousarray(chain.draws)
-    batch = allocate_draws(layout, draws, seed_state(allocation))
+    batch = _core.allocate_draws(layout, draws, seed_state(allocation))
     return draws, batch, {**report_of([chain]), "thinning": 1}
 
 
@@ -184,32 +182,30 @@ def _starts(
 
 
 def _gibbs(
-    posterior: Posterior, layout: Layout, plan: Plan, stream: np.random.SeedSequence
+    posterior: Posterior, layout: _core.Layout, plan: Plan, stream: np.random.SeedSequence
 ) -> Kernel:
     """Return the Gibbs kernel, with proposals if planned; columns: mix, then realised mix."""
-    tries = 0 if plan.proposal is None else 1
-    proposal = plan.proposal or no_proposal(len(posterior.mode))
 
     def step(start: Start, discard: int, kept: int, thinning: int) -> tuple[FloatArray, int]:
         (pi,) = start.place
-        draws, batch, accepted = sweep(
-            layout, posterior.prior, pi, start.state, discard, kept, thinning, proposal,
-            tries,
-        )  # fmt: skip
+        draws, batch, accepted = _core.sweep(
+            layout, posterior.prior, pi, start.state, discard, kept, thinning, plan.proposal
+        )
         return np.hstack([draws, batch]), accepted
 
-    return Stepped(step, _starts(posterior, plan, stream), proposes=tries > 0)
+    return Stepped(step, _starts(posterior, plan, stream), proposes=plan.proposal is not None)
 
 
 def _metropolis(
-    posterior: Posterior, plan: Plan, proposal: Proposal, stream: np.random.SeedSequence
+    posterior: Posterior, plan: Plan, proposal: _core.Proposal, stream: np.random.SeedSequence
 ) -> Kernel:
     """Return the independence Metropolis kernel."""
 
     def step(start: Start, discard: int, kept: int, thinning: int) -> tuple[FloatArray, int]:
         (pi,) = start.place
-        draws, accepted = independence_chain(proposal, pi, start.state, discard, kept, thinning)
-        return draws, accepted
+        return _core.independence_chain(
+            proposal, pi, start.state, discard, kept, thinning, plan.local
+        )
 
     return Stepped(step, _starts(posterior, plan, stream, _WIDE))
 

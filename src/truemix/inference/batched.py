@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from truemix import _core
 from truemix._threads import for_each_block
 from truemix._typing import FloatArray, IntArray, Seed
 from truemix.exceptions import InputError
@@ -20,12 +20,11 @@ from truemix.inference._checks import (
     relative_weights,
     scale_rows,
 )
+from truemix.inference._plan import Settings
+from truemix.inference._samplers import sample_one
 from truemix.inference.maximum_likelihood import MixtureFit
 from truemix.inference.sampling import MixtureSample, check_seed, check_settings
 from truemix.validation import check_counts
-
-if TYPE_CHECKING:
-    from truemix.inference._plan import Settings
 
 
 def maximize_mixtures(
@@ -68,8 +67,6 @@ def maximize_mixtures(
            [0.71, 0.29],
            [0.  , 1.  ]])
     """
-    from truemix.inference._sqp import solve_mixture
-
     values = check_matrix(log_likelihood)
     rows = check_bags(bags, len(values))
     firsts = _check_starts(starts, len(rows), values.shape[1])
@@ -80,7 +77,9 @@ def maximize_mixtures(
     def solve(bag: int) -> MixtureFit:
         items = L[rows[bag]]
         w = relative_weights(None if counted is None else counted[rows[bag]], len(items))
-        x, gap, steps, converged = solve_mixture(items, w, firsts[bag], float(tol), int(max_iter))
+        x, gap, steps, converged = _core.solve_mixture(
+            items, w, firsts[bag], float(tol), int(max_iter)
+        )
         check_finite("mix", x)
         mean = float(w @ (np.log(items @ x) + peaks[rows[bag]]))
         return MixtureFit(x, float(gap), int(steps), bool(converged), mean)
@@ -151,8 +150,6 @@ def draw_bags(
     weights: FloatArray | None = None,
 ) -> list[MixtureSample]:
     """Draw as :func:`sample_mixtures` does, for input that has been checked."""
-    from truemix.inference._samplers import sample_one
-
     L, _ = _scale_pool(values, rows)
     samples: list[MixtureSample | None] = [None] * len(rows)
 

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from truemix import _core
 from truemix._typing import FloatArray, IntArray, Seed
 from truemix.exceptions import InputError
+from truemix.inference._chains import (
+    DISPERSED_STEPPED,
+    N_CHAINS,
+    NUTS_CHAINS,
+    Kernel,
+    Restarted,
+    Start,
+    Stepped,
+    dispersed_start,
+    draws_per_chain,
+    is_dispersed,
+    near_corner,
+    settle,
+)
 from truemix.inference._checks import as_floats, check_finite
+from truemix.inference._failures import failures
+from truemix.inference._joint_nuts import run_joint_nuts
+from truemix.inference._nutpie import Chain
+from truemix.inference._plan import Settings
+from truemix.inference._random import seed_state
 from truemix.inference.sampling import MixtureSample, check_seed, check_settings
 from truemix.validation import MAX_WEIGHT
-
-if TYPE_CHECKING:
-    from truemix.inference._chains import Kernel
-    from truemix.inference._nutpie import Chain
-    from truemix.inference._plan import Settings
 
 # Maximum thinning to reach the effective sample size.
 MAX_THINNING = 256
@@ -93,18 +108,14 @@ class _Problem(NamedTuple):
 
 
 def _draw(problem: _Problem, settings: Settings, seed: np.random.SeedSequence) -> MixtureSample:
-    from truemix.inference._chains import settle
-    from truemix.inference._failures import failures
-    from truemix.inference._joint_nuts import realised
-    from truemix.inference._random import seed_state
-
     n_classes = len(problem.prior)
     if settings.sampler == "nuts":
         stream, allocation = seed.spawn(2)
         settled = settle(
             _nuts(problem, settings, stream), settings.draws, n_classes, max_thinning=MAX_CHAINS
         )
-        batch = realised(settled.values, n_classes, problem.counts, seed_state(allocation))
+        state = seed_state(allocation)
+        batch = _core.realised(settled.values, n_classes, problem.counts, state)
         about = {"sampler": "nuts", "reason": "it was asked for"}
     else:
         kernel = _gibbs(problem, settings, seed)
@@ -123,13 +134,12 @@ def _draw(problem: _Problem, settings: Settings, seed: np.random.SeedSequence) -
 
 def _gibbs(problem: _Problem, settings: Settings, seed: np.random.SeedSequence) -> Kernel:
     """Return the joint Gibbs kernel; columns: mix, then realised mix."""
-    from truemix.inference._chains import N_CHAINS, Start, Stepped
-    from truemix.inference._joint_gibbs import joint_sweeps
-    from truemix.inference._random import seed_state
 
     def step(start: Start, discard: int, kept: int, thinning: int) -> tuple[FloatArray, int]:
         pi, M = start.place
-        mixes, batch, accepted = joint_sweeps(*problem, pi, M, start.state, discard, kept, thinning)
+        mixes, batch, accepted = _core.joint_sweeps(
+            *problem, pi, M, start.state, discard, kept, thinning
+        )
         return np.hstack([mixes, batch]), accepted
 
     starts = [
@@ -145,13 +155,6 @@ def _start(
     problem: _Problem, number: int, seed: np.random.SeedSequence
 ) -> tuple[FloatArray, FloatArray]:
     """Return the initial state of a chain: the uniform mix and the mean matrix, or dispersed."""
-    from truemix.inference._chains import (
-        DISPERSED_STEPPED,
-        dispersed_start,
-        is_dispersed,
-        near_corner,
-    )
-
     n_classes, n_decisions = problem.row_shapes.shape
     if is_dispersed(number, DISPERSED_STEPPED):
         rows = [dispersed_start(seed, n_decisions, key=12 + row) for row in range(n_classes)]
@@ -164,16 +167,11 @@ def _start(
 
 def _discard(warmup: int, number: int) -> int:
     """Return how many sweeps a chain discards; dispersed chains discard twice as many."""
-    from truemix.inference._chains import DISPERSED_STEPPED, N_CHAINS, is_dispersed
-
     return -(-warmup * (2 if is_dispersed(number, DISPERSED_STEPPED) else 1) // N_CHAINS)
 
 
 def _nuts(problem: _Problem, settings: Settings, stream: np.random.SeedSequence) -> Kernel:
     """Return the joint NUTS kernel."""
-    from truemix.inference._chains import NUTS_CHAINS, Restarted, draws_per_chain, is_dispersed
-    from truemix.inference._joint_nuts import run_joint_nuts
-
     seeds = iter(stream.generate_state(NUTS_CHAINS * MAX_CHAINS, np.uint64).tolist())
     kept = draws_per_chain(settings.draws, NUTS_CHAINS)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from truemix import _core
 from truemix._typing import FloatArray
 from truemix.inference._checks import (
     check_controls,
@@ -109,9 +110,6 @@ def maximize_mixture(
     >>> fit.converged, fit.gap <= 1e-8
     (True, True)
     """
-    # numba takes most of a second to import, and only solving needs it.
-    from truemix.inference._sqp import solve_mixture
-
     values = check_matrix(log_likelihood)
     n, K = values.shape
     w = relative_weights(weights, n)
@@ -121,7 +119,9 @@ def maximize_mixture(
     if not w.all():
         values, peaks, w = values[w > 0], peaks[w > 0], w[w > 0]
     L = scale_rows(values, peaks)
-    prevalence, gap, iterations, converged = solve_mixture(L, w, first, float(tol), int(max_iter))
+    prevalence, gap, iterations, converged = _core.solve_mixture(
+        L, w, first, float(tol), int(max_iter)
+    )
     check_finite("mix", prevalence)
     mean = float(w @ (np.log(L @ prevalence) + peaks))
     return MixtureFit(prevalence, float(gap), int(iterations), bool(converged), mean)

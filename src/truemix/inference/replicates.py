@@ -9,7 +9,7 @@ count every item once per replicate.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,18 +18,16 @@ from truemix._threads import for_each_block, n_threads, row_blocks
 from truemix._typing import BoolArray, FloatArray, IntArray, Seed
 from truemix.exceptions import InputError
 from truemix.inference._checks import check_finite, check_matrix, check_rows
+from truemix.inference._failures import failures
+from truemix.inference._plan import Settings
+from truemix.inference._replicate_diagnostics import replicate_statistics
+from truemix.inference._replicate_run import ReplicateRun
 from truemix.inference.batched import check_bags, draw_bags, seeds_of_bags
 from truemix.inference.sampling import MixtureSample, check_settings
 from truemix.validation import check_counts
 
-if TYPE_CHECKING:
-    from truemix.inference._plan import Settings
-    from truemix.inference._replicate_run import ReplicateRun
-
 # Warm-up sweeps per replicate: few, since chains start at their modes. Slow mixing lengthens it.
 WARMUP = 5
-# From this many replicates on, they are diagnosed jointly; fewer are diagnosed separately.
-MIN_REPLICATES = 8
 # Each thread copies its matrix; matrices with more entries are processed one at a time.
 LARGE = 4_000_000
 
@@ -159,8 +157,6 @@ def _plan_runs(
     seeds: list[np.random.SeedSequence],
     weights: FloatArray | None,
 ) -> list[ReplicateRun]:
-    from truemix.inference._replicate_run import ReplicateRun
-
     ends = np.linspace(0, settings.draws, n_replicates + 1).astype(np.intp)
     # A short warm-up: a long one for each replicate would dominate the run time.
     draws, warmup = int(np.diff(ends).max()), min(settings.warmup, WARMUP)
@@ -235,9 +231,6 @@ def _with_diagnostics(
     chain_diagnostics: dict[str, Any] | None = None,
 ) -> MixtureSample:
     """Return the sample with the diagnostics of all replicates together."""
-    from truemix.inference._failures import failures
-    from truemix.inference._replicate_diagnostics import replicate_statistics
-
     check_finite("mix", draws, batch)
     diagnostics = {
         "sampler": sampler_statistics["sampler"],

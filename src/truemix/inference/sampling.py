@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from truemix._typing import FloatArray, IntArray, Seed
 from truemix.inference._checks import check_matrix, check_rows, scale_rows
+from truemix.inference._plan import Settings
+from truemix.inference._samplers import sample_one
 from truemix.validation import (
     check_choice,
     check_counts,
@@ -18,9 +20,6 @@ from truemix.validation import (
     check_prior,
     check_seed_number,
 )
-
-if TYPE_CHECKING:
-    from truemix.inference._plan import Settings
 
 SAMPLERS = ("auto", "gibbs", "nuts")
 
@@ -131,9 +130,6 @@ def sample_mixture(
     >>> sample.diagnostics["sampler"], sample.diagnostics["failed"]
     ('gibbs', [])
     """
-    # numba takes most of a second to import, and only sampling needs it.
-    from truemix.inference._samplers import sample_one
-
     values = check_matrix(log_likelihood)
     n, K = values.shape
     w = np.ones(n) if weights is None else check_counts(weights, n)
@@ -149,8 +145,6 @@ def check_settings(
     K: int, prior: npt.ArrayLike, temperature: object, draws: int, warmup: int, sampler: str
 ) -> Settings:
     """Return the validated parameters of a sample."""
-    from truemix.inference._plan import Settings
-
     return Settings(
         check_prior(prior, K),
         check_number(temperature, "temperature"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -12,13 +12,11 @@ from sklearn.base import BaseEstimator
 from truemix._saved_arrays import read_floats, read_integers, read_number, read_shares
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.densities import KERNELS
+from truemix.densities.class_densities import ClassDensities
 from truemix.exceptions import InputError
 from truemix.models.bandwidth_selection import BANDWIDTHS, SHRINKAGES, choose_smoothing
 from truemix.models.bayesian_bootstrap import reference_weights, unseen_parts
 from truemix.validation import check_choice, check_number, parameter_error
-
-if TYPE_CHECKING:
-    from truemix.densities.class_densities import ClassDensities
 
 AUTOMATIC = "auto"
 
@@ -127,9 +125,6 @@ class KernelDensity(BaseEstimator):
         return bandwidths, shrinkages
 
     def _build(self, posteriors: FloatArray, codes: IntArray) -> None:
-        # The compiled loops bring numba along: not before they are needed.
-        from truemix.densities.class_densities import ClassDensities
-
         bandwidths = np.array([self.bandwidth_])
         self._densities = ClassDensities(
             posteriors, codes, self.kernel, bandwidths, self.shrinkage_
@@ -191,8 +186,6 @@ class KernelDensity(BaseEstimator):
         Each step yields the numbers of the models with one kernel and shrinkage, sorted by
         bandwidth, and their matrices.
         """
-        from truemix.densities.class_densities import ClassDensities
-
         groups: dict[tuple[str, float], list[int]] = {}
         for number, model in enumerate(models):
             groups.setdefault((model.kernel, model.shrinkage_), []).append(number)

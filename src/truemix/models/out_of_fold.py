@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from truemix._typing import FloatArray, IntArray
+from truemix.densities.class_densities import ClassDensities
 
 N_FOLDS = 5
 
@@ -87,9 +88,6 @@ def out_of_fold_log_likelihood(
     -------
     ndarray of shape (n_bandwidths, n, K)
     """
-    # The compiled loops bring numba along: not before they are needed.
-    from truemix.densities.class_densities import ClassDensities
-
     posteriors, codes, fold = reference
     counts = np.bincount(codes)
     result = np.empty((len(bandwidths), *items[0].shape))

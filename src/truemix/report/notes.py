@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from truemix._replicate_budget import DIAGNOSED_JOINTLY
 from truemix._typing import FloatArray
 from truemix.estimates.checks import PASSED
 from truemix.estimates.text import percent, shown_name
-from truemix.inference.replicates import MIN_REPLICATES
 
 if TYPE_CHECKING:
     from truemix.estimates import Estimate
@@ -111,7 +111,7 @@ def _about_convergence(estimate: Estimate) -> list[str]:
     replicates = _number(found.get("replicates"))
     who = (
         "Chains that started far from the mode and chains that started there"
-        if replicates is None or replicates >= MIN_REPLICATES
+        if replicates is None or replicates >= DIAGNOSED_JOINTLY
         else "The first and the second half of each chain"
     )
     return [f"{who} agree (R-hat {rhat:.3f}, within the {limit:.3f} that chance explains)."]

@@ -13,7 +13,7 @@ from typing import Any
 from truemix import limit_threads
 from truemix_experiments.protocol import BenchSettings
 
-PACKAGES = ("truemix", "numpy", "scipy", "scikit-learn", "numba")
+PACKAGES = ("truemix", "numpy", "scipy", "scikit-learn")
 
 
 @dataclass(frozen=True)
