@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -32,15 +30,7 @@ MAX_GROUPS = 10_000
 
 
 class Rows:
-    """A float matrix that grows by rows: it is resized in place, without a copy of it all.
-
-    Examples
-    --------
-    >>> rows = Rows(2)
-    >>> rows.add(np.ones((3, 2)))
-    >>> rows.array().shape
-    (3, 2)
-    """
+    """A float matrix that grows by rows: it is resized in place, without a copy of it all."""
 
     def __init__(self, n_columns: int) -> None:
         self._buffer = np.empty((0, n_columns))
@@ -62,16 +52,17 @@ class Rows:
 
 
 def numbers(
-    columns: Mapping[str, pa.Array], table: Table, start: int, *, may_miss: bool = False
+    columns: pa.RecordBatch | pa.Table, table: Table, start: int, *, may_miss: bool = False
 ) -> FloatArray:
-    """Return columns of a batch that begins at row ``start``, as floats; what is missing is NaN."""
-    values = np.empty((len(next(iter(columns.values()), ())), len(columns)))
-    for place, (name, column) in enumerate(columns.items()):
+    """Return a batch that begins at row ``start``, as floats; what is missing is NaN."""
+    values = np.empty((columns.num_rows, columns.num_columns))
+    names = columns.schema.names
+    for place, (name, column) in enumerate(zip(names, columns.columns, strict=True)):
         values[:, place] = _floats(column, table, name, start)
     wrong = np.isinf(values) if may_miss else ~np.isfinite(values)
     if wrong.any():
         row, place = (int(each[0]) for each in np.nonzero(wrong))
-        where, name = table.place(start + row), shown(list(columns)[place])
+        where, name = table.place(start + row), shown(names[place])
         if np.isnan(values[row, place]):
             raise InputError(
                 f"{where} has no value in column {name}; expected a number. Fill it in or remove "
@@ -85,7 +76,7 @@ def numbers(
     return values
 
 
-def _floats(column: pa.Array, table: Table, name: str, start: int) -> FloatArray:
+def _floats(column: pa.Array | pa.ChunkedArray, table: Table, name: str, start: int) -> FloatArray:
     """Return a column that begins at row ``start`` as floats; refuse integers they would merge."""
     if pa.types.is_integer(column.type) and column.type.bit_width == 64:
         limit = pa.scalar(LARGEST_EXACT, column.type)
@@ -99,21 +90,18 @@ def _floats(column: pa.Array, table: Table, name: str, start: int) -> FloatArray
                 "whole numbers beyond 2**53 are rounded as features or posteriors. Write the "
                 "column as text if it holds names, or in larger units."
             )
-    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    return np.asarray(column.cast(pa.float64(), safe=False))
 
 
-def as_text(column: pa.Array) -> pa.Array:
+def as_text(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Return a column as text, with empty text for what is missing."""
     return pc.fill_null(decoded(column).cast(pa.string()), "")
 
 
-def decoded(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return a column in one piece, without the dictionary that it may be written with."""
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-        if isinstance(column, pa.ChunkedArray):
-            column = pa.concat_arrays(column.chunks)
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+def decoded(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Return a column without the dictionary that it may be written with."""
+    kind = column.type
+    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
 
 
 def is_number(kind: pa.DataType) -> bool:
@@ -122,7 +110,7 @@ def is_number(kind: pa.DataType) -> bool:
     return meaning(kind) in {NUMBERS, TRUTH, NOTHING}
 
 
-def check_calendar(column: pa.Array, table: Table, name: str, start: int) -> None:
+def check_calendar(column: pa.Array | pa.ChunkedArray, table: Table, name: str, start: int) -> None:
     """Refuse dates and times that no calendar and no clock has."""
     row = row_out_of_range(column)
     if row is not None:
@@ -178,8 +166,7 @@ class Codes:
         return np.asarray(ranks[np.concatenate(self._parts)])
 
 
-@dataclass(frozen=True)
-class Labels:
+class Labels(NamedTuple):
     """The classes in order, and the place of each item's class among them."""
 
     classes: AnyArray
@@ -204,7 +191,7 @@ def read_labels(table: Table, label: str | None) -> tuple[str, Labels]:
             f"The option --label is missing: it names the column of {table.name} that holds the "
             f"labels. Its columns are {shown_list(table.columns)}."
         )
-    table.need(label, "the labels, as --label says")
+    table.need([label], "the labels, as --label says")
     found = Codes(table, label, "label")
     for start, batch in table.batches({label: LABEL}):
         found.add(start, batch.column(label))
@@ -251,8 +238,7 @@ def _is_whole(text: str) -> bool:
     return digits.isascii() and digits.isdigit() and len(digits) < 18 and str(int(text)) == text
 
 
-@dataclass(frozen=True)
-class Groups:
+class Groups(NamedTuple):
     """The names of groups in order, and the place of each item's group among them."""
 
     names: list[Any]
