@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
 
 from truemix.cli import _options as options
 
@@ -13,39 +11,31 @@ if TYPE_CHECKING:
     from truemix.estimates import Estimate
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Inputs(options.InputOptions):
+    keep: list[str] | None = options.option(  # noqa: RUF009
+        "COLUMN", False, "Column of TARGET to pass through to --out; again for another one."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Output(options.IntervalOptions):
+    out: str | None = options.output_option(
+        "FILE",
+        False,
+        "Write the corrected posteriors, one column per class, as .csv, .tsv, .parquet, .arrow, "
+        ".feather or .npz.",
+    )
+    weights: str | None = options.output_option(
+        "FILE", "stdout", "Write the class weights to this file."
+    )
+
+
 @options.with_options
 def adapt(
-    inputs: options.InputOptions,
+    inputs: _Inputs,
     method: Annotated[options.MethodOptions, options.MODEL_OPTIONS],
-    output: options.OutputOptions,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            show_default=False,
-            help="Column of TARGET to pass through to --out; again for another one.",
-        ),
-    ] = None,
-    level: options.Level = None,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            rich_help_panel=options.OUTPUT,
-            help="Write the corrected posteriors, one column per class, as .csv, .tsv, .parquet, "
-            ".arrow, .feather or .npz.",
-        ),
-    ] = None,
-    weights: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            show_default="stdout",
-            rich_help_panel=options.OUTPUT,
-            help="Write the class weights to this file.",
-        ),
-    ] = None,
+    output: _Output,
 ) -> None:
     """Correct the posteriors of TARGET for its own mix, and show class weights.
 
@@ -58,11 +48,12 @@ def adapt(
     from truemix.cli._work import prepare
     from truemix.cli._writing import check_kept, check_kind, write_posteriors
 
-    files = {"--out": out, "--weights": weights}
+    out = output.out
+    files = {"--out": out, "--weights": output.weights}
     with reporting(output, files, [inputs.reference, inputs.target]) as progress:
-        check_kind(out, keep)
-        level_used = level_of(level, method.method)
-        prepared = prepare(replace(inputs, keep=tuple(keep or ())), method, progress)
+        check_kind(out, inputs.keep)
+        level = level_of(output.level, method.method)
+        prepared = prepare(inputs, method, progress)
         kept = prepared.target.kept
         if out is not None and kept is not None:
             check_kept(kept, out)
@@ -73,9 +64,9 @@ def adapt(
                 adapted = found.adapt(prepared.posteriors())
             with progress.step("write"):
                 write_posteriors(adapted, found.classes, kept, out, safe_csv=output.safe_csv)
-        content = {**_content(found, level_used), **training_columns(prepared.features)}
-        show_result(content, lambda found: found["classes"], weight_table, output, weights)
-    end_with(found.warnings(level_used))
+        content = {**_content(found, level), **training_columns(prepared.features)}
+        show_result(content, lambda found: found["classes"], weight_table, output, output.weights)
+    end_with(found.warnings(level))
 
 
 def _content(estimate: Estimate, level: float) -> dict[str, Any]:
@@ -96,6 +87,7 @@ def _content(estimate: Estimate, level: float) -> dict[str, Any]:
                 "reference": float(estimate.train_prevalence[place]),
             }
         )
+    method = point_method(estimate.method, estimate.settings)
     return {
         "truemix": __version__,
         "method": estimate.method,
@@ -103,9 +95,5 @@ def _content(estimate: Estimate, level: float) -> dict[str, Any]:
         "level": level,
         "n_items": estimate.n_items,
         "classes": classes,
-        "checks": {
-            LABEL_SHIFT: not_checked(
-                point_method(estimate.method, estimate.settings), "truemix check tells."
-            )
-        },
+        "checks": {LABEL_SHIFT: not_checked(method, "truemix check tells.")},
     }
