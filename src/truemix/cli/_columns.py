@@ -57,40 +57,28 @@ def numbers(
     """Return a batch that begins at row ``start``, as floats; what is missing is NaN."""
     values = np.empty((columns.num_rows, columns.num_columns))
     names = columns.schema.names
-    for place, (name, column) in enumerate(zip(names, columns.columns, strict=True)):
-        values[:, place] = _floats(column, table, name, start)
+    for place, column in enumerate(columns.columns):
+        if pa.types.is_integer(column.type) and column.type.bit_width == 64:
+            whole = np.asarray(column.fill_null(0))
+            beyond = np.flatnonzero((whole > LARGEST_EXACT) | (whole < -LARGEST_EXACT))
+            if beyond.size:
+                raise table.bad_cell(
+                    start + int(beyond[0]),
+                    names[place],
+                    f"{whole[beyond[0]]}",
+                    "whole numbers beyond 2**53 are rounded as features or posteriors. Write the "
+                    "column as text if it holds names, or in larger units.",
+                )
+        values[:, place] = column.cast(pa.float64(), safe=False)
     wrong = np.isinf(values) if may_miss else ~np.isfinite(values)
     if wrong.any():
         row, place = (int(each[0]) for each in np.nonzero(wrong))
-        where, name = table.place(start + row), shown(names[place])
+        found, expected = f"{values[row, place]:g}", "expected a finite number"
+        expected += ", or nothing if it is missing." if may_miss else "."
         if np.isnan(values[row, place]):
-            raise InputError(
-                f"{where} has no value in column {name}; expected a number. Fill it in or remove "
-                "such rows."
-            )
-        missing = ", or nothing if it is missing" if may_miss else ""
-        raise InputError(
-            f"{where} has {values[row, place]:g} in column {name}; expected a finite number"
-            f"{missing}."
-        )
+            found, expected = "no value", "expected a number. Fill it in or remove such rows."
+        raise table.bad_cell(start + row, names[place], found, expected)
     return values
-
-
-def _floats(column: pa.Array | pa.ChunkedArray, table: Table, name: str, start: int) -> FloatArray:
-    """Return a column that begins at row ``start`` as floats; refuse integers they would merge."""
-    if pa.types.is_integer(column.type) and column.type.bit_width == 64:
-        limit = pa.scalar(LARGEST_EXACT, column.type)
-        beyond = pc.greater(column, limit)
-        if pa.types.is_signed_integer(column.type):
-            beyond = pc.or_(beyond, pc.less(column, pa.scalar(-LARGEST_EXACT, column.type)))
-        row = pc.index(beyond, pa.scalar(True)).as_py()
-        if row >= 0:
-            raise InputError(
-                f"{table.place(start + row)} has {column[row].as_py()} in column {shown(name)}; "
-                "whole numbers beyond 2**53 are rounded as features or posteriors. Write the "
-                "column as text if it holds names, or in larger units."
-            )
-    return np.asarray(column.cast(pa.float64(), safe=False))
 
 
 def as_text(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
@@ -114,10 +102,9 @@ def check_calendar(column: pa.Array | pa.ChunkedArray, table: Table, name: str, 
     """Refuse dates and times that no calendar and no clock has."""
     row = row_out_of_range(column)
     if row is not None:
-        raise InputError(
-            f"{table.place(start + row)} has no date of a year from 1 to 9999 and no time of day "
-            f"in column {shown(name)}; repair it, or check the unit that it was written with."
-        )
+        found = "no date of a year from 1 to 9999 and no time of day"
+        remedy = "repair it, or check the unit that it was written with."
+        raise table.bad_cell(start + row, name, found, remedy)
 
 
 # --- labels and groups -------------------------------------------------------------------------
@@ -140,10 +127,8 @@ class Codes:
             missing = pc.or_kleene(missing, pc.equal(column, ""))
         row = pc.index(missing, pa.scalar(True)).as_py()
         if row >= 0:
-            raise InputError(
-                f"{self._table.place(start + row)} has no {self._role} in column "
-                f"{shown(self._name)}; every item needs one. Fill it in or remove such rows."
-            )
+            remedy = "every item needs one. Fill it in or remove such rows."
+            raise self._table.bad_cell(start + row, self._name, f"no {self._role}", remedy)
         coded = column.dictionary_encode()
         found = coded.dictionary.to_pylist()
         numbers = [self._numbers.setdefault(value, len(self._numbers)) for value in found]
@@ -252,9 +237,7 @@ def groups_of(codes: Codes) -> Groups:
     order = [place_of[value] for value in sorted_groups(values)]
     # Numbers in CSV files come as text.
     whole = all(isinstance(value, str) and _is_whole(value) for value in values)
-    names = [int(values[i]) if whole else _shown(values[i]) for i in order]
+    plain = str | bool | int | float | datetime.date
+    shown_values = [each if isinstance(each, plain) else str(each) for each in values]
+    names = [int(values[i]) if whole else shown_values[i] for i in order]
     return Groups(names, codes.ranked(order))
-
-
-def _shown(value: Any) -> Any:
-    return value if isinstance(value, str | bool | int | float | datetime.date) else str(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import partial, wraps
 from typing import Annotated, Any, get_args, get_type_hints
@@ -46,39 +46,28 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     parameters: list[inspect.Parameter] = []
     classes: dict[str, tuple[Any, list[str]]] = {}
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
-        kind, *extra = get_args(parameter.annotation) or (parameter.annotation,)
-        if not is_dataclass(kind):
-            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-            continue
-        found = [p for p in _parameters(kind) if not extra or p.name in extra[0]]
-        classes[parameter.name] = kind, [each.name for each in found]
-        parameters += found
+        kind, *names = get_args(parameter.annotation) or (parameter.annotation,)
+        hints = get_type_hints(kind)
+        own = {each.name: each.metadata[_TYPER] for each in fields(kind) if each.metadata}
+        own = {name: shown for name, shown in own.items() if not names or name in names[0]}
+        classes[parameter.name] = kind, list(own)
+        for name, shown in own.items():
+            only = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(inspect.Parameter(name, only, default=shown, annotation=hints[name]))
 
     @wraps(command)
     def expanded(**values: Any) -> None:
-        for name, (kind, own) in classes.items():
-            values[name] = kind(**{each: values.pop(each) for each in own})
-        command(**values)
+        command(
+            **{
+                name: kind(**{each: values[each] for each in own})
+                for name, (kind, own) in classes.items()
+            }
+        )
 
     # typer looks at both, and these are of the dataclasses.
     expanded.__annotations__ = {}
     expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return expanded
-
-
-def _parameters(kind: Any) -> list[inspect.Parameter]:
-    """Return the fields of a class of options as typer takes them."""
-    hints = get_type_hints(kind)
-    return [
-        inspect.Parameter(
-            each.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=each.metadata[_TYPER],
-            annotation=hints[each.name],
-        )
-        for each in fields(kind)
-        if _TYPER in each.metadata
-    ]
 
 
 def _argument(metavar: str, text: str) -> Any:

@@ -27,17 +27,13 @@ A_DIAGNOSTIC_FAILED = 3
 _MAX_FAILURES = 5
 # What begins a formula, also behind characters that spreadsheets skip.
 FORMULA = r"^[=+\-@\t\r\n]"
-_FORMULA = re.compile(FORMULA)
 
 
 @contextmanager
 def reporting(
     output: OutputOptions, files: Mapping[str, str | None], inputs: Iterable[str]
 ) -> Iterator[Progress]:
-    """Refuse files that cannot be written, then show progress, notes and what was written.
-
-    ``files`` are options and the file that each names, ``inputs`` are files that must not be lost.
-    """
+    """Refuse files that cannot be written, then show progress, notes and what was written."""
     check_outputs(files, inputs)
     progress = Progress(quiet=output.quiet, timings=output.timings)
     with progress.warnings_as_notes():
@@ -69,17 +65,14 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Iterable[str]) -> N
                     "another file."
                 )
             taken.add(str(found.path))
-            _check_folder(name, found.path.parent if Path(name).is_symlink() else Path(name).parent)
+            folder = found.path.parent if Path(name).is_symlink() else Path(name).parent
+            if not folder.is_dir():
+                problem = "is not a folder" if folder.exists() else "does not exist; make it first"
+                raise InputError(f"Cannot write {name}: {folder} {problem}.")
+            if not os.access(folder, os.W_OK):
+                raise InputError(f"Cannot write {name}: the folder {folder} may not be written.")
         if found.before is not None and not os.access(found.path, os.W_OK):
             raise InputError(f"Cannot write {name}: it is write-protected.")
-
-
-def _check_folder(name: str, folder: Path) -> None:
-    if not folder.is_dir():
-        problem = "is not a folder" if folder.exists() else "does not exist; make it first"
-        raise InputError(f"Cannot write {name}: {folder} {problem}.")
-    if not os.access(folder, os.W_OK):
-        raise InputError(f"Cannot write {name}: the folder {folder} may not be written.")
 
 
 def show_result(
@@ -172,14 +165,8 @@ class _Lines(list[str]):
 
 
 def no_formula(cell: Any) -> Any:
-    """Return a cell that a spreadsheet shows as it is; only text can be a formula.
-
-    Examples
-    --------
-    >>> no_formula("=1+1"), no_formula("1+1"), no_formula(-1)
-    ("'=1+1", '1+1', -1)
-    """
-    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
+    """Return a cell that a spreadsheet shows as it is; only text can be a formula."""
+    return f"'{cell}" if isinstance(cell, str) and re.match(FORMULA, cell) else cell
 
 
 def end_with(failures: Iterable[str]) -> None:

@@ -148,7 +148,7 @@ def _command(inputs: _Inputs, method: options.MethodOptions, level: float | None
 
 def _records(summary: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the numbers of a summary, one record for each class of each group."""
-    from truemix.cli._tables import classes_by_group
+    from truemix.cli._tables import summary_records
 
     columns = [name for name in _COLUMNS if summary["ordered"] or name != "prob_increase"]
     if summary["by"] is not None:
@@ -157,19 +157,4 @@ def _records(summary: dict[str, Any]) -> list[dict[str, Any]]:
     if summary["groups"][0]["unknown"] is not None:
         columns += ["unknown", "unknown_lower", "unknown_upper"]
     columns += ["check", "check_p_value"]
-    records = []
-    for group, each in classes_by_group(summary):
-        unknown, shift = group["unknown"] or {}, group["checks"]["label_shift"]
-        adjusted = shift.get("adjusted_p_value")
-        cells = {
-            **each,
-            "group": group["group"],
-            "n_items": group["n_items"],
-            "unknown": unknown.get("share"),
-            "unknown_lower": unknown.get("lower"),
-            "unknown_upper": unknown.get("upper"),
-            "check": shift["verdict"],
-            "check_p_value": shift.get("p_value") if adjusted is None else adjusted,
-        }
-        records.append({name: cells[name] for name in columns})
-    return records
+    return [{name: each[name] for name in columns} for each in summary_records(summary)]

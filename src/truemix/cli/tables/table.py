@@ -83,6 +83,10 @@ class Table(ABC):
         """Return where a row is, for a message that begins with it."""
         return f"Row {row + 1} of {self.name}"
 
+    def bad_cell(self, row: int, column: str, found: str, expected: str) -> InputError:
+        """Return the error for a cell that holds something else than it should."""
+        return InputError(f"{self.place(row)} has {found} in column {shown(column)}; {expected}")
+
     def need(self, names: Iterable[str], what: str, hint: str = "") -> None:
         """Refuse a table that does not have all of these columns."""
         found = set(self.columns)
