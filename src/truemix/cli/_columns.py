@@ -11,14 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from truemix._arrow_columns import (
-    NOTHING,
-    NUMBERS,
-    TRUTH,
-    meaning,
-    row_out_of_range,
-    with_python_type,
-)
+from truemix import _arrow_columns as arrow
 from truemix._group_order import sorted_groups
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.cli.tables.table import LABEL, Table
@@ -95,12 +88,12 @@ def decoded(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 def is_number(kind: pa.DataType) -> bool:
     """Return whether a column of this type can be read as numbers."""
     # Columns without any value too: missing values are reported by row.
-    return meaning(kind) in {NUMBERS, TRUTH, NOTHING}
+    return arrow.meaning(kind) in {arrow.NUMBERS, arrow.TRUTH, arrow.NOTHING}
 
 
 def check_calendar(column: pa.Array | pa.ChunkedArray, table: Table, name: str, start: int) -> None:
     """Refuse dates and times that no calendar and no clock has."""
-    row = row_out_of_range(column)
+    row = arrow.row_out_of_range(column)
     if row is not None:
         found = "no date of a year from 1 to 9999 and no time of day"
         remedy = "repair it, or check the unit that it was written with."
@@ -121,7 +114,7 @@ class Codes:
     def add(self, start: int, column: pa.Array) -> None:
         """Append a part of the column that begins at row ``start``; no value may be missing."""
         check_calendar(column, self._table, self._name, start)
-        column = with_python_type(decoded(column))
+        column = arrow.with_python_type(decoded(column))
         missing = pc.is_null(column, nan_is_null=True)
         if pa.types.is_string(column.type):
             missing = pc.or_kleene(missing, pc.equal(column, ""))

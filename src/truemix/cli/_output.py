@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import typer
@@ -148,20 +149,13 @@ def as_csv(records: Sequence[dict[str, Any]], *, safe: bool = False) -> str:
     "a, b",0.25
     c,
     """
-    lines = _Lines()
+    lines: list[str] = []
+    file: Any = SimpleNamespace(write=lambda line: lines.append(line.removesuffix("\r\n") + "\n"))
     # Up to Python 3.12 only what is in the end of a line is quoted, and both ends must be.
-    writer = csv.writer(lines, lineterminator="\r\n")
+    writer = csv.writer(file, lineterminator="\r\n")
     for row in chain([list(records[0])], (list(each.values()) for each in records)):
         writer.writerow([no_formula(cell) for cell in row] if safe else row)
     return "".join(lines)
-
-
-class _Lines(list[str]):
-    """What is written, line by line, with the end of a line that all systems understand."""
-
-    def write(self, line: str) -> None:
-        """Take a line."""
-        self.append(line.removesuffix("\r\n") + "\n")
 
 
 def no_formula(cell: Any) -> Any:

@@ -6,17 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from truemix.estimates import text
 from truemix.estimates.checks import CANNOT_TELL, FAILED, NOT_CHECKED, PASSED
-from truemix.estimates.text import (
-    DASH,
-    Table,
-    about_intervals,
-    chance,
-    intervals,
-    items,
-    percent,
-    shown_name,
-)
+from truemix.estimates.text import Table, percent, shown_name
 
 # Verdicts of a check, in a cell of a table.
 FITS = {PASSED: "yes", FAILED: "no", CANNOT_TELL: "cannot tell", NOT_CHECKED: ""}
@@ -27,8 +19,8 @@ _MAX_EXPLAINED = 5
 def summary_table(summary: dict[str, Any]) -> Table:
     """Return the summary of an estimate as a table, like the repr of an estimate."""
     by, groups, bounds = summary["by"], summary["groups"], summary["interval"] is not None
-    title = f"{summary['method']}: the mix of {items(summary['target']['n_items'])}"
-    below = [about_intervals(summary["level"], summary["estimand"])] if bounds else []
+    title = f"{summary['method']}: the mix of {text.items(summary['target']['n_items'])}"
+    below = [text.about_intervals(summary["level"], summary["estimand"])] if bounds else []
     columns = ["class", "estimate", *(["interval"] if bounds else []), "counted", "reference"]
     if by is None:
         (group,) = groups
@@ -75,7 +67,7 @@ def _summary_rows(summary: dict[str, Any], columns: list[str]) -> list[list[str]
     bounds = [""] * len(records)
     if summary["interval"] is not None:
         limits = np.array([[each["lower"], each["upper"]] for each in records])
-        bounds = intervals(limits, DASH, " %")
+        bounds = text.intervals(limits, text.DASH, " %")
     rows = []
     for each, interval in zip(records, bounds, strict=True):
         unknown, increase = each["unknown"], each["prob_increase"]
@@ -86,7 +78,7 @@ def _summary_rows(summary: dict[str, Any], columns: list[str]) -> list[list[str]
             "interval": interval,
             "counted": percent(each["classify_and_count"]),
             "reference": percent(each["reference"]),
-            "rose": "" if increase is None else chance(increase),
+            "rose": "" if increase is None else text.chance(increase),
             "fits": FITS[each["check"]],
             "unknown": "" if unknown is None else percent(unknown),
             "items": f"{each['n_items']:,}",
@@ -100,12 +92,12 @@ def weight_table(content: dict[str, Any]) -> Table:
     bounds = content["classes"][0]["lower"] is not None
     rows = []
     for each in content["classes"]:
-        interval = [f"{each['lower']:.3f} {DASH} {each['upper']:.3f}"] if bounds else []
+        interval = [f"{each['lower']:.3f} {text.DASH} {each['upper']:.3f}"] if bounds else []
         shares = [percent(each["share"]), percent(each["reference"])]
         rows.append([shown_name(each["class"]), f"{each['weight']:.3f}", *interval, *shares])
     header = ["class", "weight", *(["interval"] if bounds else []), "estimate", "reference"]
-    title = f"{content['method']}: class weights for {items(content['n_items'])}"
-    below = [about_intervals(content["level"], content["estimand"])] if bounds else []
+    title = f"{content['method']}: class weights for {text.items(content['n_items'])}"
+    below = [text.about_intervals(content["level"], content["estimand"])] if bounds else []
     below.append(content["checks"]["label_shift"]["explanation"])
     return Table(title, header, rows, below)
 
