@@ -76,13 +76,7 @@ def numbers(
 
 def as_text(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Return a column as text, with empty text for what is missing."""
-    return pc.fill_null(decoded(column).cast(pa.string()), "")
-
-
-def decoded(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Return a column without the dictionary that it may be written with."""
-    kind = column.type
-    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+    return pc.fill_null(arrow.decoded(column).cast(pa.string()), "")
 
 
 def is_number(kind: pa.DataType) -> bool:
@@ -114,7 +108,7 @@ class Codes:
     def add(self, start: int, column: pa.Array) -> None:
         """Append a part of the column that begins at row ``start``; no value may be missing."""
         check_calendar(column, self._table, self._name, start)
-        column = arrow.with_python_type(decoded(column))
+        column = arrow.with_python_type(arrow.decoded(column))
         missing = pc.is_null(column, nan_is_null=True)
         if pa.types.is_string(column.type):
             missing = pc.or_kleene(missing, pc.equal(column, ""))

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from truemix._arrow_columns import DATES, TEXT, TRUTH, meaning, shown_type
-from truemix.cli._columns import as_text, check_calendar, decoded, is_number, numbers
+from truemix._arrow_columns import DATES, TEXT, TRUTH, decoded, meaning, shown_type
+from truemix.cli._columns import as_text, check_calendar, is_number, numbers
 from truemix.cli.tables.table import Table
 from truemix.exceptions import InputError
 from truemix.validation import shown

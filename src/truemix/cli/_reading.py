@@ -8,17 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from truemix._arrow_columns import decoded
 from truemix._typing import FloatArray
-from truemix.cli._columns import (
-    Codes,
-    Groups,
-    Labels,
-    Rows,
-    decoded,
-    groups_of,
-    numbers,
-    read_labels,
-)
+from truemix.cli._columns import Codes, Groups, Labels, Rows, groups_of, numbers, read_labels
 from truemix.cli._features import Features, about_keys, features_of, keys_among
 from truemix.cli._options import InputOptions
 from truemix.cli._progress import Progress

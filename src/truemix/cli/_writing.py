@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from truemix._arrow_columns import check_type, row_out_of_range
+from truemix._arrow_columns import check_type, decoded, row_out_of_range
 from truemix._escaping import visible
 from truemix._files import atomic_write
 from truemix._typing import AnyArray, FloatArray
-from truemix.cli._columns import as_text, decoded, is_number
+from truemix.cli._columns import as_text, is_number
 from truemix.cli._output import FORMULA, no_formula
 from truemix.exceptions import InputError
 from truemix.validation import shown

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from truemix._arrow_columns import usual
+from truemix._arrow_columns import decoded, usual
 from truemix.cli.tables.source import Budget, Source
 from truemix.cli.tables.table import BATCH_ROWS, Table, Types
 
@@ -38,9 +38,9 @@ class _TypedTable(Table):
             for name, column in zip(batch.schema.names, part.columns, strict=True):
                 found = usual(column)
                 budget.take(_text_size(found))
-                if pa.types.is_dictionary(found.type) and not _in_dictionary(self.types[name]):
-                    found = found.dictionary_decode()
-                columns[name] = found
+                # Of text in a Parquet file, pyarrow itself has made a dictionary.
+                in_file = not pa.types.is_string(self.types[name])
+                columns[name] = found if in_file else decoded(found)
             yield pa.RecordBatch.from_pydict(columns)
 
 
@@ -119,12 +119,6 @@ def _type_of(field: pa.Field) -> pa.DataType:
     if extension is None or isinstance(field.type, pa.BaseExtensionType):
         return field.type
     return pa.opaque(field.type, extension.decode("utf-8", "replace"), "unknown")
-
-
-def _in_dictionary(kind: pa.DataType) -> bool:
-    if pa.types.is_run_end_encoded(kind):
-        kind = kind.value_type
-    return bool(pa.types.is_dictionary(kind))
 
 
 def _text_size(column: pa.Array) -> int:
