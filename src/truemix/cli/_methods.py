@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from truemix._typing import AnyArray
@@ -35,10 +36,10 @@ def given_parameters(options: MethodOptions) -> dict[str, Any]:
     }
 
 
-def arguments_of(options: MethodOptions) -> list[str]:
-    """Return the options that repeat these."""
+def arguments_of(given: Mapping[str, Any]) -> list[str]:
+    """Return the arguments that give these options again."""
     arguments: list[str] = []
-    for name, value in vars(options).items():
+    for name, value in given.items():
         if value is True:
             arguments.append(option_of(name))
         elif value is not None and value is not False:

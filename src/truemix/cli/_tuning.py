@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from truemix._version import __version__
 from truemix.cli import _methods as methods
-from truemix.cli._classifiers import ClassifierChoice, check_parameters, pipeline
+from truemix.cli._classifiers import ClassifierChoice, check_parameters
 from truemix.cli._features import training_columns
 from truemix.cli._options import MethodOptions, ReferenceOptions
 from truemix.cli._progress import Progress
@@ -53,10 +53,10 @@ class Choice:
         parameters = {**self.classifier.parameters, **inner}
         return Choice(method, replace(self.classifier, parameters=parameters))
 
-    def arguments(self) -> list[str]:
-        """Return the options that repeat the choice."""
-        classifier = [] if self.classifier is None else ["--classifier", self.classifier.text]
-        return classifier + methods.arguments_of(self.method)
+    def options(self) -> dict[str, Any]:
+        """Return the options that give the choice again."""
+        classifier = None if self.classifier is None else self.classifier.text
+        return {"classifier": classifier, **vars(self.method)}
 
 
 def _parse_grid(texts: list[str]) -> Grid:
@@ -150,9 +150,7 @@ def search(
         features = choice.classifier is not None
         reference = read_reference(table, inputs.label, None, progress, features=features)
     # What depends on the data: a classifier, and a prior by class.
-    if choice.classifier is not None and reference.features is not None:
-        model = pipeline(choice.classifier, reference.features, methods.seed_of(choice.method))
-        give_classifier(candidate, model)
+    give_classifier(candidate, choice.classifier, reference, choice.method)
     if choice.method.prior and "prior" in candidate.get_params() and "prior" not in grid:
         candidate.set_params(prior=methods.prior_of(choice.method.prior, reference.labels.classes))
     inside = {name.replace(_PREFIX, _INSIDE): values for name, values in grid.items()}

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from truemix._archive import is_archive
 from truemix._typing import FloatArray
 from truemix.cli import _methods as methods
-from truemix.cli._classifiers import classifier_choice, few_threads, pipeline
-from truemix.cli._features import Features
+from truemix.cli._classifiers import ClassifierChoice, classifier_choice, few_threads, pipeline
+from truemix.cli._features import training_columns
 from truemix.cli._options import InputOptions, MethodOptions
 from truemix.cli._progress import Progress
 from truemix.cli._reading import Reference, Target, read_reference, read_target
@@ -43,9 +43,9 @@ class Prepared:
     training: tuple[Any, Reference] | None = None
 
     @property
-    def features(self) -> Features | None:
-        """The columns that a classifier was trained on; None if posteriors were given."""
-        return None if self.training is None else self.training[1].features
+    def columns(self) -> dict[str, Any]:
+        """Which columns a classifier was trained on, and which were left out, for the output."""
+        return training_columns(None if self.training is None else self.training[1].features)
 
     def scoring(self) -> AbstractContextManager[None]:
         """Return a context in which a classifier may score the target."""
@@ -91,20 +91,26 @@ def prepare(inputs: InputOptions, options: MethodOptions, progress: Progress) ->
                 open_table(source), inputs.label, inputs.by, progress, features=choice is not None
             )
         target = read_target(table, reference.labels.names, reference.features, inputs, progress)
-    fitted_on = None
-    if choice is not None and reference.features is not None:
-        model = pipeline(choice, reference.features, methods.seed_of(options))
-        give_classifier(quantifier, model)
-        fitted_on = model, reference
+    model = give_classifier(quantifier, choice, reference, options)
     with progress.step("fit"):
         fit(quantifier, options, reference)
+    fitted_on = None if model is None else (model, reference)
     return Prepared(quantifier, target, reference.name, reference.n_items, fitted_on)
 
 
-def give_classifier(quantifier: Quantifier, model: Any) -> None:
-    """Let the quantifier, or the one inside of it, train a classifier."""
+def give_classifier(
+    quantifier: Quantifier,
+    choice: ClassifierChoice | None,
+    reference: Reference,
+    options: MethodOptions,
+) -> Any:
+    """Let the quantifier, or the one inside of it, train the chosen classifier; return that."""
+    if choice is None or reference.features is None:
+        return None
+    model = pipeline(choice, reference.features, methods.seed_of(options))
     inner = hasattr(quantifier, "quantifier")
     quantifier.set_params(**{"quantifier__classifier" if inner else "classifier": model})
+    return model
 
 
 def fit(quantifier: Quantifier, options: MethodOptions, reference: Reference) -> None:

@@ -12,14 +12,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Inputs(options.InputOptions):
+class _Options(options.IntervalOptions, options.InputOptions):
     keep: list[str] | None = options.option(  # noqa: RUF009
         "COLUMN", False, "Column of TARGET to pass through to --out; again for another one."
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Output(options.IntervalOptions):
     out: str | None = options.output_option(
         "FILE",
         False,
@@ -32,28 +28,23 @@ class _Output(options.IntervalOptions):
 
 
 @options.with_options
-def adapt(
-    inputs: _Inputs,
-    method: Annotated[options.MethodOptions, options.MODEL_OPTIONS],
-    output: _Output,
-) -> None:
+def adapt(method: Annotated[options.MethodOptions, options.MODEL_OPTIONS], given: _Options) -> None:
     """Correct the posteriors of TARGET for its own mix, and show class weights.
 
     The weight of a class is its estimated share over its share in REFERENCE.
     """
-    from truemix.cli._features import training_columns
     from truemix.cli._methods import level_of
     from truemix.cli._output import end_with, reporting, show_result
     from truemix.cli._tables import weight_table
     from truemix.cli._work import prepare
     from truemix.cli._writing import check_kept, check_kind, write_posteriors
 
-    out = output.out
-    files = {"--out": out, "--weights": output.weights}
-    with reporting(output, files, [inputs.reference, inputs.target]) as progress:
-        check_kind(out, inputs.keep)
-        level = level_of(output.level, method.method)
-        prepared = prepare(inputs, method, progress)
+    out = given.out
+    files = {"--out": out, "--weights": given.weights}
+    with reporting(given, files, [given.reference, given.target]) as progress:
+        check_kind(out, given.keep)
+        level = level_of(given.level, method.method)
+        prepared = prepare(given, method, progress)
         kept = prepared.target.kept
         if out is not None and kept is not None:
             check_kept(kept, out)
@@ -63,9 +54,9 @@ def adapt(
             with progress.step("adapt"):
                 adapted = found.adapt(prepared.posteriors())
             with progress.step("write"):
-                write_posteriors(adapted, found.classes, kept, out, safe_csv=output.safe_csv)
-        content = {**_content(found, level), **training_columns(prepared.features)}
-        show_result(content, lambda found: found["classes"], weight_table, output, output.weights)
+                write_posteriors(adapted, found.classes, kept, out, safe_csv=given.safe_csv)
+        content = {**_content(found, level), **prepared.columns}
+        show_result(content, lambda found: found["classes"], weight_table, given, given.weights)
     end_with(found.warnings(level))
 
 

@@ -30,17 +30,13 @@ def _refuse_level(value: str | None) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Inputs(options.InputOptions):
+class _Options(options.OutputOptions, options.InputOptions):
     by: str | None = options.option(
         "COLUMN",
         False,
         "Column of TARGET with groups, such as weeks: each is checked by itself, with p-values "
         "adjusted for their number.",
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Output(options.OutputOptions):
     significance: float = options.method_option(
         "P",
         True,
@@ -56,9 +52,7 @@ class _Output(options.OutputOptions):
 
 
 @options.with_options
-def check(
-    inputs: _Inputs, method: Annotated[options.MethodOptions, _DENSITY_OPTIONS], output: _Output
-) -> None:
+def check(method: Annotated[options.MethodOptions, _DENSITY_OPTIONS], given: _Options) -> None:
     """Check whether TARGET looks like a mix of the classes in REFERENCE at all.
 
     Every estimate assumes that items of a class look as they do in REFERENCE. New classes, other
@@ -71,18 +65,18 @@ def check(
     from truemix.cli._work import prepare
     from truemix.validation import check_number
 
-    files = {"--out": output.out, "--items": output.items}
-    with reporting(output, files, [inputs.reference, inputs.target]) as progress:
-        check_number(output.significance, "significance")
-        prepared = prepare(inputs, method, progress)
+    files = {"--out": given.out, "--items": given.items}
+    with reporting(given, files, [given.reference, given.target]) as progress:
+        check_number(given.significance, "significance")
+        prepared = prepare(given, method, progress)
         with progress.step("check"), prepared.scoring():
-            checks = _checks(prepared, output.significance, seed_of(method))
-        content = _content(prepared, checks, inputs.by, output.significance)
-        if output.items is not None:
+            checks = _checks(prepared, given.significance, seed_of(method))
+        content = _content(prepared, checks, given.by, given.significance)
+        if given.items is not None:
             with progress.step("write items"):
-                write(as_csv(_items(prepared, checks), safe=output.safe_csv), output.items)
-        table = check_table if inputs.by is None else group_check_table
-        show_result(content, _records, table, output, output.out)
+                write(as_csv(_items(prepared, checks), safe=given.safe_csv), given.items)
+        table = check_table if given.by is None else group_check_table
+        show_result(content, _records, table, given, given.out)
     if not content["passed"]:
         raise typer.Exit(A_DIAGNOSTIC_FAILED)
 
@@ -103,7 +97,6 @@ def _content(
     prepared: Prepared, checks: dict[Any, ShiftCheck], by: str | None, significance: float
 ) -> dict[str, Any]:
     from truemix._version import __version__
-    from truemix.cli._features import training_columns
     from truemix.report.plain import plain, plain_name
 
     groups = [
@@ -118,7 +111,7 @@ def _content(
         "passed": all(group["passed"] for group in groups),
         "reference": {"name": prepared.name, "n_items": prepared.n_reference},
         "target": {"name": prepared.target.name, "n_items": n_items},
-        **training_columns(prepared.features),
+        **prepared.columns,
         "by": by,
         "groups": groups,
     }

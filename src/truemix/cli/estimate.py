@@ -21,7 +21,7 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Inputs(options.InputOptions):
+class _Options(options.IntervalOptions, options.InputOptions):
     by: str | None = options.option(
         "COLUMN",
         False,
@@ -36,17 +36,13 @@ class _Inputs(options.InputOptions):
         "3. See truemix check.",
         "--check/--no-check",
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Output(options.IntervalOptions):
     report: str | None = options.output_option(
         "FILE.html", False, "Write a report as one HTML page, with text and figures."
     )
 
 
 @options.with_options
-def estimate(inputs: _Inputs, method: options.MethodOptions, output: _Output) -> None:
+def estimate(method: options.MethodOptions, given: _Options) -> None:
     """Estimate the mix of classes in TARGET, learning from REFERENCE.
 
     REFERENCE may also be a quantifier saved by `truemix tune`; then --label is not needed.
@@ -58,29 +54,29 @@ def estimate(inputs: _Inputs, method: options.MethodOptions, output: _Output) ->
     from truemix.report.page import render_page
     from truemix.report.summary import summarize
 
-    files = {"--out": output.out, "--report": output.report}
-    with reporting(output, files, [inputs.reference, inputs.target]) as progress:
-        level = level_of(output.level, method.method)
-        prepared = prepare(inputs, method, progress)
-        why_not = _why_not_checked(prepared, inputs.check)
+    files = {"--out": given.out, "--report": given.report}
+    with reporting(given, files, [given.reference, given.target]) as progress:
+        level = level_of(given.level, method.method)
+        prepared = prepare(given, method, progress)
+        why_not = _why_not_checked(prepared, given.check)
         with progress.step("quantify"), prepared.scoring():
-            estimates = _quantify(prepared, inputs.classifier, check=why_not is None)
+            estimates = _quantify(prepared, given.classifier, check=why_not is None)
         summary = summarize(
             estimates,
             level=level,
             reference=prepared.name,
             n_reference=prepared.n_reference,
             target=prepared.target.name,
-            by=inputs.by,
-            command=_command(inputs, method, output.level),
+            by=given.by,
+            command=_command(given, method),
             why_not_checked=why_not,
         )
-        if output.report is not None:
+        if given.report is not None:
             with progress.step("write report"):
-                write(render_page(summary), output.report)
-        show_result(summary, _records, summary_table, output, output.out)
+                write(render_page(summary), given.report)
+        show_result(summary, _records, summary_table, given, given.out)
     end_with(
-        f"{inputs.by} {group['group']}: {sentence}" if inputs.by else sentence
+        f"{given.by} {group['group']}: {sentence}" if given.by else sentence
         for group in summary["groups"]
         for sentence in group["failed"]
     )
@@ -108,15 +104,13 @@ def _why_not_checked(prepared: Prepared, wanted: bool | None) -> str | None:
 
 def _quantify(prepared: Prepared, classifier: str | None, *, check: bool) -> Estimate | EstimateSet:
     """Return one estimate, or one for each group in the order of the groups."""
-    from truemix.cli._features import training_columns
     from truemix.estimates import EstimateSet
 
     def named(estimate: Estimate) -> Estimate:
         if classifier is None:
             return estimate
         # As it was asked for: the whole pipeline would be a page of its own.
-        columns = training_columns(prepared.features)
-        settings = {**estimate.settings, "classifier": classifier, **columns}
+        settings = {**estimate.settings, "classifier": classifier, **prepared.columns}
         if isinstance(settings.get("quantifier"), dict):
             settings["quantifier"] = {**settings["quantifier"], "classifier": classifier}
         return replace(estimate, settings=settings)
@@ -128,22 +122,17 @@ def _quantify(prepared: Prepared, classifier: str | None, *, check: bool) -> Est
     return EstimateSet({name: named(found[k]) for k, name in enumerate(target.groups.names)})
 
 
-def _command(inputs: _Inputs, method: options.MethodOptions, level: float | None) -> str:
+def _command(given: _Options, method: options.MethodOptions) -> str:
     """Return the command that repeats the estimate, without what only says where it goes."""
     from truemix.cli._methods import arguments_of
 
     # Files as they were typed, but nothing of where they are on this machine.
-    typed = inputs.reference, inputs.target
+    typed = given.reference, given.target
     files = [Path(each).name if Path(each).is_absolute() else each for each in typed]
-    given = {
-        "--label": inputs.label,
-        "--by": inputs.by,
-        "--classifier": inputs.classifier,
-        "--level": level,
-    }
-    pairs = [text for o, v in given.items() if v is not None for text in (o, f"{v}")]
-    checked = {True: ["--check"], False: ["--no-check"], None: []}[inputs.check]
-    return shlex.join(["truemix", "estimate", *files, *pairs, *arguments_of(method), *checked])
+    named = {name: getattr(given, name) for name in ("label", "by", "classifier", "level")}
+    checked = {"check": given.check, "no_check": given.check is False}
+    arguments = arguments_of({**named, **vars(method), **checked})
+    return shlex.join(["truemix", "estimate", *files, *arguments])
 
 
 def _records(summary: dict[str, Any]) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ _MAX_ROWS = 15
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Inputs(options.ReferenceOptions):
+class _Options(options.OutputOptions, options.ReferenceOptions):
     grid: list[str] | None = options.option(  # noqa: RUF009
         "NAME=VALUE,…",
         "one that suits the method",
@@ -33,10 +33,6 @@ class _Inputs(options.ReferenceOptions):
         "or weight_ratio_error.",
         default="absolute_error",
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Output(options.OutputOptions):
     out: str | None = options.output_option(
         "FILE",
         False,
@@ -46,38 +42,35 @@ class _Output(options.OutputOptions):
 
 
 @options.with_options
-def tune(
-    inputs: _Inputs,
-    method: Annotated[options.MethodOptions, options.MODEL_OPTIONS],
-    output: _Output,
-) -> None:
+def tune(method: Annotated[options.MethodOptions, options.MODEL_OPTIONS], given: _Options) -> None:
     """Choose settings of a method by the error on bags of held-out items.
 
     40 % of REFERENCE are held out, and 100 bags with all kinds of mixes are drawn from them.
     Bayesian methods are compared by the point estimate of the same model.
     """
     from truemix.cli._classifiers import classifier_choice
+    from truemix.cli._methods import arguments_of
     from truemix.cli._output import check_outputs, reporting, show_result
     from truemix.cli._tuning import Choice, save_chosen, search
 
-    out = output.out
-    check_outputs({"--out": out}, [inputs.reference])
-    if out is not None and inputs.classifier is not None:
+    out = given.out
+    check_outputs({"--out": out}, [given.reference])
+    if out is not None and given.classifier is not None:
         raise InputError(
             "With --classifier there is nothing for --out to save: loading a classifier would mean "
             "running code from a file. Leave --out out, and the command that uses the chosen "
             "settings will be shown."
         )
-    classifier = None if inputs.classifier is None else classifier_choice(inputs.classifier)
+    classifier = None if given.classifier is None else classifier_choice(given.classifier)
     choice = Choice(method, classifier)
-    with reporting(output, {}, []) as progress:
-        found = search(inputs, choice, inputs.grid or [], inputs.metric, progress)
-        show_result(found.content, lambda content: content["settings"], _table, output, None)
+    with reporting(given, {}, []) as progress:
+        found = search(given, choice, given.grid or [], given.metric, progress)
+        show_result(found.content, lambda content: content["settings"], _table, given, None)
         chosen = choice.with_setting(found.content["best"])
         if found.complete and out is None:
-            label = [] if inputs.label is None else ["--label", inputs.label]
-            arguments = ["truemix", "estimate", inputs.reference, "TARGET", *label]
-            progress.show(f"To use the best: {shlex.join(arguments + chosen.arguments())}")
+            words = ["truemix", "estimate", given.reference, "TARGET"]
+            words += arguments_of({"label": given.label, **chosen.options()})
+            progress.show(f"To use the best: {shlex.join(words)}")
         elif found.complete and out is not None:
             save_chosen(found, chosen, out, progress)
             progress.show(f"Wrote {out}")
