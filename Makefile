@@ -56,7 +56,8 @@ SANITIZED := tests/core tests/densities tests/test_vector_math.py $(addprefix te
 	random.py symmetric.py allocation.py pair_moves.py proposal.py diagnostics.py confusion.py)
 .PHONY: sanitize
 sanitize: .venv-sanitize/.done
-	export LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 \
+	export LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} \
+		-print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
 		PYTHONPATH=tests:experiments/tests && \
 	.venv-sanitize/bin/python -m hostile loops && \
 	.venv-sanitize/bin/python -m pytest -n auto $(SANITIZED)
