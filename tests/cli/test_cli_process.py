@@ -12,7 +12,7 @@ import pytest
 
 from cli_support import CLASSES, contents, finished, start, target_frame, written
 from support import posteriors
-from truemix import __version__
+from truemix import __version__, _core
 
 PCC = ("--label", "label", "--method", "pcc")
 
@@ -49,6 +49,17 @@ def test_exit_codes_of_the_process(files, folder):
     assert "No such option: --nonsense" in done[2].err
     assert done[3].out.startswith("ACC: the mix of 150 items\n")
     assert done[3].err.startswith("Warning: ")
+
+
+def test_the_long_version_names_instructions_and_libraries():
+    done = finished(start("--version", "--verbose"))
+    lines = done.out.splitlines()
+    assert done.code == 0
+    assert lines[0] == f"truemix {__version__}"
+    assert lines[1].startswith(f"core: {_core.instructions} instructions (this processor has ")
+    assert any(line.startswith("numpy 2") for line in lines)
+    # Alone it asks for nothing.
+    assert "Missing command." in finished(start("--verbose")).err
 
 
 def test_help_loads_nothing_heavy():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -95,10 +96,19 @@ def _end(sentence: str, code: int = WRONG_INPUT) -> NoReturn:
     raise SystemExit(code) from None
 
 
-def _version(asked: bool) -> None:
-    if asked:
-        typer.echo(f"truemix {__version__}")
-        raise typer.Exit
+def _show_version(verbose: bool) -> None:
+    typer.echo(f"truemix {__version__}")
+    if verbose:
+        from importlib.metadata import version
+
+        from truemix import _core
+
+        could = ", ".join(_core.supported_instructions())
+        typer.echo(f"core: {_core.instructions} instructions (this processor has {could})")
+        typer.echo(f"Python {platform.python_version()} on {platform.platform()}")
+        for library in ("numpy", "scipy", "scikit-learn", "pyarrow"):
+            typer.echo(f"{library} {version(library)}")
+    raise typer.Exit
 
 
 app = typer.Typer(
@@ -110,17 +120,23 @@ app = typer.Typer(
 )
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def truemix(
-    version: Annotated[
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+    verbose: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+        typer.Option("--verbose", help="With --version: what else is installed, and the processor."),
     ] = False,
 ) -> None:
     """Estimate the true mix of classes in an unlabelled batch, with its uncertainty.
 
     Start with `truemix demo`: it writes example files and shows what to do with them.
     """
+    if version:
+        _show_version(verbose)
+    if context.invoked_subcommand is None:
+        context.fail("Missing command.")
 
 
 for command in (estimate, check, tune, adapt):
