@@ -67,9 +67,9 @@ def test_the_answer_is_the_librarys(files, capsys):
     assert features.numeric == ["size", "born", "tame"]
     assert features.categorical == ["colour"]
     model = pipeline(classifier_choice("logistic:C=0.1"), features, 0)
-    X = features.frame(whole, open_table(source), 0)
+    X = features.array(whole, open_table(source), 0)
     target = open_table(Source("target.csv", files[1]))
-    Z = features.frame(target.features(list(features.types)), target, 0)
+    Z = features.array(target.features(list(features.types)), target, 0)
     estimate = EMQ(classifier=model).fit(X, pd.read_csv(files[0])["kind"]).quantify(Z)
     shares = [each["share"] for each in done.json["groups"][0]["classes"]]
     np.testing.assert_allclose(shares, estimate.prevalence, atol=1e-12)
@@ -137,5 +137,5 @@ def test_text_of_many_kinds_does_not_make_many_columns(tmp_path):
     whole = opened.features(["name"])
     features = features_of(whole, opened)
     model = pipeline(classifier_choice("logistic"), features, 0)
-    prepared = model.named_steps["prepare"].fit_transform(features.frame(whole, opened, 0))
+    prepared = model.named_steps["prepare"].fit_transform(features.array(whole, opened, 0))
     assert prepared.shape == (1000, 100)

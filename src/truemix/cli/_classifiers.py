@@ -77,7 +77,7 @@ def pipeline(choice: ClassifierChoice, features: Features, seed: int) -> Any:
     from sklearn.pipeline import Pipeline
 
     n_numeric, n_all = len(features.numeric), len(features.types)
-    # By their places, as Features.frame lays them out: scikit-learn looks each name up in a list.
+    # By their places, as Features.array lays them out.
     steps = []
     if n_numeric > 0:
         steps.append(("numeric", _numeric(choice.name), slice(0, n_numeric)))

@@ -100,7 +100,7 @@ class Reference:
 
     Attributes
     ----------
-    X : ndarray or DataFrame
+    X : ndarray
         Their posteriors, or their features.
     features : Features or None
         Which columns are features, if they are.
@@ -108,7 +108,7 @@ class Reference:
 
     name: str
     labels: Labels
-    X: Any
+    X: FloatArray
     features: Features | None = None
 
     @property
@@ -122,7 +122,7 @@ class Target:
     """Items without labels: posteriors or features, groups, and columns to pass through."""
 
     name: str
-    X: Any
+    X: FloatArray
     groups: Groups | None
     kept: pa.Table | None
 
@@ -165,7 +165,7 @@ def _with_features(
     if keys:
         progress.note(about_keys(keys, table.name))
     features = replace(features_of(whole.select(used), table), left_out=keys)
-    return Reference(table.name, labels, features.frame(whole, table, 0), features)
+    return Reference(table.name, labels, features.array(whole, table, 0), features)
 
 
 def read_target(

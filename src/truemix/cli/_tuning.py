@@ -20,8 +20,6 @@ from truemix.cli.tables.source import open_source
 from truemix.exceptions import InputError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from truemix.quantifiers import Quantifier
 
 Grid = dict[str, list[Any]]
@@ -189,7 +187,7 @@ def search(
     )
     with progress.step("search", spinner=False), training(reference):
         searching.fit(reference.X, reference.labels.items)
-    settings = _settings(searching.results_, metric)
+    settings = _settings(searching.records_, metric)
     content = {
         "truemix": __version__,
         "method": method,
@@ -217,11 +215,11 @@ def _candidate(options: MethodOptions, grid: Grid) -> Quantifier:
     return point
 
 
-def _settings(results: pd.DataFrame, metric: str) -> list[dict[str, Any]]:
+def _settings(records: list[dict[str, Any]], metric: str) -> list[dict[str, Any]]:
     """Return the settings of a search as plain rows, best first."""
     rows = []
-    for row in results.sort_values("rank", kind="stable").to_dict("records"):
-        known = {_outside(str(name)): value for name, value in row.items()}
+    for record in sorted(records, key=lambda record: record["rank"]):
+        known = {_outside(name): value for name, value in record.items()}
         score, error = known.pop("score"), known.pop("standard_error")
         del known["rank"], known["seconds"]
         rows.append(

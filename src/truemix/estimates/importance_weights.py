@@ -26,7 +26,7 @@ def weights_frame(estimate: Estimate, level: float) -> pd.DataFrame:
         # A weight is a share times a constant, and so are the bounds.
         bounds = estimate.interval(level) / estimate.train_prevalence[:, None]
         columns["lower"], columns["upper"] = bounds.T
-    return by_class(estimate, columns)
+    return by_class(estimate.classes, columns, "Estimate.weights()")
 
 
 def importance_weights(estimate: Estimate) -> FloatArray:

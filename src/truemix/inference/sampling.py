@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truemix._optional import require
 from truemix._typing import FloatArray, IntArray, Seed
 from truemix.inference._checks import check_matrix, check_rows, scale_rows
 from truemix.inference._plan import Settings
@@ -150,8 +151,16 @@ def check_settings(
         check_number(temperature, "temperature"),
         check_integer(draws, "draws"),
         check_integer(warmup, "warmup"),
-        check_choice(sampler, "sampler", SAMPLERS),
+        check_sampler(sampler),
     )
+
+
+def check_sampler(sampler: object) -> str:
+    """Return a valid sampler whose library is installed."""
+    chosen = check_choice(sampler, "sampler", SAMPLERS)
+    if chosen == "nuts":
+        require("nutpie", "sampler='nuts'")
+    return chosen
 
 
 def check_seed(random_state: Seed) -> np.random.SeedSequence:
