@@ -72,7 +72,6 @@ def estimate(
     from truemix.cli._output import end_with, reporting, show_result, write
     from truemix.cli._tables import summary_table
     from truemix.cli._work import prepare
-    from truemix.report.page import render_page
     from truemix.report.summary import summarize
 
     inputs = replace(inputs, by=by)
@@ -94,6 +93,8 @@ def estimate(
             why_not_checked=why_not,
         )
         if report is not None:
+            from truemix.report.page import render_page
+
             with progress.step("write report"):
                 write(render_page(summary), report)
         show_result(summary, _records, summary_table, output, out)
