@@ -105,7 +105,7 @@ class Posterior(BaseEstimator):
         if self.sampler == "gibbs" and temperature != 1.0:
             raise InputError(
                 f"The 'temperature' parameter is {temperature:g}, but sampler='gibbs' draws at "
-                "temperature 1 only; use sampler='nuts' or 'auto'."
+                "temperature 1 only; use sampler='auto'."
             )
 
     def prepare(self, classes: AnyArray, train_prevalence: FloatArray) -> None:
