@@ -4,8 +4,12 @@
 PYTHON ?= python3
 PIP = -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 PY := .venv/bin/python
+# What the compiled core is made of: a change installs it again.
+CORE := CMakeLists.txt $(wildcard src/core/*)
+# In CI a compiler warning is an error.
+WARNINGS := $(if $(CI),-Ccmake.define.TRUEMIX_WARNINGS_AS_ERRORS=ON)
 
-.PHONY: run test lint types imports bench docs clean
+.PHONY: run test lint types imports bench docs clean compiler
 
 run: .venv/.run
 	.venv/bin/truemix demo out/demo --force --quiet
@@ -16,7 +20,8 @@ run: .venv/.run
 # Both environments are set up at the same time, then the quick checks run beside each other.
 test:
 	$(MAKE) --jobs=2 --output-sync=target lint types imports runtime-only
-	$(PY) -m pytest -n auto --dist worksteal --durations 25
+	SKBUILD_EDITABLE_SKIP=$(abspath build/editable) \
+		$(PY) -m pytest -n auto --dist worksteal --durations 25
 
 lint: .venv/.dev
 	$(PY) -m ruff check .
@@ -38,6 +43,24 @@ runtime-only: .venv-runtime/.done
 fuzz: .venv/.dev
 	PYTHONPATH=tests:experiments/tests $(PY) -m hostile $(FUZZ)
 
+# A wheel for machines without a compiler, in dist/; auditwheel names the oldest Linux it runs on.
+.PHONY: wheel
+wheel: compiler | .venv/bin/python
+	$(PY) $(PIP) auditwheel
+	rm -rf build/wheel && $(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps \
+		--wheel-dir build/wheel --config-settings build-dir=build/wheel/cmake .
+	$(PY) -m auditwheel repair --wheel-dir dist build/wheel/truemix-*.whl
+
+# The core's tests with every address, index and undefined operation checked.
+SANITIZED := tests/core tests/densities tests/test_vector_math.py $(addprefix tests/inference/test_, \
+	random.py symmetric.py allocation.py pair_moves.py proposal.py diagnostics.py confusion.py)
+.PHONY: sanitize
+sanitize: .venv-sanitize/.done
+	export LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 \
+		PYTHONPATH=tests:experiments/tests && \
+	.venv-sanitize/bin/python -m hostile loops && \
+	.venv-sanitize/bin/python -m pytest -n auto $(SANITIZED)
+
 bench: .venv/.dev
 	$(PY) benchmarks/densities.py
 	$(PY) benchmarks/posterior.py
@@ -51,20 +74,36 @@ docs: .venv/.dev
 	$(PY) docs/screenshot.py out/report.html docs/report.png
 
 clean:
-	rm -rf .venv .venv-runtime out
+	rm -rf .venv .venv-runtime .venv-sanitize build dist out
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
-.venv/.run: pyproject.toml constraints.txt | .venv/bin/python
+compiler:
+	@command -v "$${CXX:-c++}" >/dev/null || { echo "truemix has a compiled core, and there is no C++" \
+		"compiler here; install one (Debian, Ubuntu: apt install g++), then try again." >&2; exit 1; }
+
+.venv/.run: pyproject.toml constraints.txt $(CORE) | .venv/bin/python compiler
 	$(PY) $(PIP) --editable .
 	touch $@
 
-.venv/.dev: pyproject.toml experiments/pyproject.toml constraints.txt | .venv/bin/python
-	$(PY) $(PIP) --editable ".[dev]" --editable experiments
+# What builds the core stays installed here, so that importing truemix builds it again after a change.
+.venv/.dev: pyproject.toml experiments/pyproject.toml constraints.txt $(CORE) | .venv/bin/python compiler
+	$(PY) $(PIP) scikit-build-core nanobind cmake ninja
+	$(PY) $(PIP) --no-build-isolation -Cbuild-dir=build/editable -Ceditable.rebuild=true $(WARNINGS) \
+		--editable ".[dev]"
+	$(PY) $(PIP) --editable experiments
 	touch $@ .venv/.run
 
-.venv-runtime/.done: pyproject.toml constraints.txt
+.venv-runtime/.done: pyproject.toml constraints.txt $(CORE) | compiler
 	$(PYTHON) -m venv .venv-runtime
-	.venv-runtime/bin/python $(PIP) --editable .
+	.venv-runtime/bin/python $(PIP) --editable . -Cbuild-dir=build/runtime
+	touch $@
+
+# With the packages of .venv, but a core of its own.
+.venv-sanitize/.done: .venv/.dev $(CORE) $(wildcard src/truemix/_core/*)
+	$(PYTHON) -m venv .venv-sanitize
+	cd .venv/lib/python3*/site-packages && pwd > $$(echo $(abspath .venv-sanitize)/lib/python3*/site-packages)/dev.pth
+	.venv-sanitize/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
+		--no-build-isolation -Cbuild-dir=build/sanitize -Ccmake.define.TRUEMIX_SANITIZE=ON .
 	touch $@

@@ -130,11 +130,15 @@ def usual(column: pa.Array) -> pa.Array:
     return column.cast(_usual_type(kind))
 
 
+def decoded(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Return a column without the dictionary that it may be written with."""
+    kind = column.type
+    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+
+
 def _plain_runs(column: pa.RunEndEncodedArray) -> pa.RunEndEncodedArray:
     """Return runs of a common type: pyarrow decodes no others."""
-    values = usual(column.values)
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
+    values = decoded(usual(column.values))
     if values.type == column.type.value_type:
         return column
     runs = pa.RunEndEncodedArray.from_arrays(column.run_ends, values)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -283,37 +283,57 @@ def check_posteriors(values: Any, name: str = "X", *, n_classes: int | None = No
             f"{name} has {array.shape[1]} column; posteriors need at least two classes, one column "
             "each. For a binary problem pass both columns, 1 - p and p."
         )
-    with np.errstate(over="ignore"):
-        sums = array.sum(axis=1)
-    off = np.abs(sums - 1.0)
-    bad = np.flatnonzero((off > LARGEST_SUM_ERROR) | (array.min(axis=1) < 0))
-    if bad.size:
-        raise _bad_row(array, sums, int(bad[0]), name)
-    worst = int(off.argmax())
-    if off[worst] > SILENT_SUM_ERROR:
+    sums, worst = check_row_sums(array, lambda row: f"Row {row} of {name}")
+    off = abs(sums[worst] - 1.0)
+    if off > SILENT_SUM_ERROR:
         warnings.warn(
-            f"Rows of {name} were renormalised: they sum to 1 only within {off[worst]:.1g} "
+            f"Rows of {name} were renormalised: they sum to 1 only within {off:.1g} "
             f"(row {worst} sums to {sums[worst]:.6g}).",
             InputNote,
             stacklevel=2,
         )
-    if off[worst] <= ROUNDING * array.shape[1]:
+    if off <= ROUNDING * array.shape[1]:
         return array
     return np.asarray(array / sums[:, None])
 
 
-def _bad_row(array: FloatArray, sums: FloatArray, row: int, name: str) -> InputError:
-    values = array[row]
-    total = f"sums to {sums[row]:.6g}"
-    remedy = "Posteriors must be at least 0 and sum to 1 in each row"
+def check_row_sums(
+    array: FloatArray,
+    place: Callable[[int], str],
+    columns: Sequence[str] | None = None,
+    unused: Sequence[str] = (),
+) -> tuple[FloatArray, int]:
+    """Return the sum of each row of posteriors, and the row whose sum is the farthest from one.
+
+    A row that cannot be posteriors is refused: ``place`` says where it is, ``columns`` are their
+    names if they have any, and ``unused`` are others that may have been forgotten.
+    """
+    with np.errstate(over="ignore"):
+        sums = array.sum(axis=1)
+    off = np.abs(sums - 1.0)
+    bad = np.flatnonzero((off > LARGEST_SUM_ERROR) | (array.min(axis=1) < 0))
+    if not bad.size:
+        return sums, int(off.argmax())
+    values = array[bad[0]]
+    total = f"{place(int(bad[0]))} sums to {sums[bad[0]]:.6g}"
+    rule = "Posteriors must be at least 0 and sum to 1 in each row"
     outside = np.flatnonzero((values < 0) | (values > 1))
     if outside.size:
         column = int(outside[0])
-        return InputError(
-            f"Row {row} of {name} {total} and holds {values[column]:.6g} in column {column}: these "
-            f"look like logits or scores. {remedy}; apply softmax or use predict_proba."
+        has = "holds" if columns is None else "has"
+        name = column if columns is None else shown(columns[column])
+        raise InputError(
+            f"{total} and {has} {values[column]:.6g} in column {name}: these look like logits or "
+            f"scores. {rule}; apply softmax or use predict_proba."
         )
-    return InputError(f"Row {row} of {name} {total}. {remedy} (within {LARGEST_SUM_ERROR:g}).")
+    over = "" if columns is None else f" over the columns {shown_list(columns)}"
+    advice = ""
+    if unused and values.sum() < 1:
+        advice = (
+            f" If one of {shown_list(unused)} is a class too, it has no labelled items in the "
+            "reference: add some."
+        )
+    raise InputError(f"{total}{over}. {rule} (within {LARGEST_SUM_ERROR:g}).{advice}")
 
 
 # --- labels and classes -----------------------------------------------------------------------

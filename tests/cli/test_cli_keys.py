@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from cli_support import fails, run, written
-from truemix.cli._keys import MIN_ROWS, keys_among
+from truemix.cli._features import MIN_ROWS, keys_among
 
 LABEL = ("--label", "label")
 TRUTH = 0.34

@@ -1,19 +1,17 @@
-"""Hostile numbers handed to the compiled loops themselves, past all checks of input.
+"""Hostile numbers handed to the compiled core itself, past all checks of input.
 
-The loops run interpreted, on arrays that refuse indices beyond either end: what compiled code would
-write into foreign memory is an IndexError here, and a loop that never ends is found by the clock.
-NaN and infinity may come out (whoever calls the loops checks that), as long as they end.
+Whatever a loop makes of them, it has to end, and to leave foreign memory alone. NaN and infinity may
+come out: whoever calls the loops checks that. ``make sanitize`` makes these attempts with a build
+that checks every index and address.
 """
 
-import os
-import sys
-import types
 from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
 
 from hostile.attempts import ANSWERED, Attempt
+from truemix import _core
 
 HOSTILE = (
     np.nan, np.inf, -np.inf, 0.0, -0.0, -1.0, -1e308, 5e-324, 1e-310, 1e-300, 1e-17,
@@ -22,81 +20,11 @@ HOSTILE = (
 K, N = 3, 9
 
 
-class Checked(np.ndarray):
-    """An array whose indices must lie between 0 and its length, and be whole numbers."""
-
-    def __getitem__(self, key):
-        _check(key)
-        return super().__getitem__(key)
-
-    def __setitem__(self, key, value):
-        _check(key)
-        super().__setitem__(key, value)
-
-
-def _check(key) -> None:
-    for each in key if isinstance(key, tuple) else (key,):
-        # The last element of a whole array, x[-1], is all that the loops ask for from the end.
-        if isinstance(each, int | np.integer) and not each >= -1:
-            raise IndexError(f"index {each}")
-
-
-class _CheckedNumpy(types.ModuleType):
-    """NumPy, but new arrays are checked ones."""
-
-    def __getattr__(self, name):
-        found = getattr(np, name)
-        if name in {"empty", "zeros", "ones", "full", "argsort", "empty_like"}:
-            return lambda *args, **options: found(*args, **options).view(Checked)
-        return found
-
-
-def _interpret() -> None:
-    """Import the modules of compiled loops without compiling anything."""
-    if "numba" in sys.modules and os.environ.get("NUMBA_DISABLE_JIT") != "1":
-        raise RuntimeError("numba is there already; loops must be the first thing in a process")
-    os.environ["NUMBA_DISABLE_JIT"] = "1"
-    import numba
-
-    # Callbacks of C have no interpreted form; the functions inside them are called directly.
-    numba.cfunc = lambda *args, **options: lambda function: function
-    from truemix import _vector_math
-
-    _vector_math._bits = lambda x: int(np.float64(x).view(np.int64))
-    _vector_math._from_bits = lambda i: np.uint64(i & 0xFFFFFFFFFFFFFFFF).view(np.float64)
-    checked = _CheckedNumpy("numpy")
-    from truemix.densities import _kernel_sums
-    from truemix.inference import (
-        _active_set,
-        _allocation,
-        _blocks,
-        _diagnostics,
-        _gibbs,
-        _joint_gibbs,
-        _joint_nuts,
-        _nuts,
-        _pair_moves,
-        _posterior,
-        _proposal,
-        _random,
-        _replicate_sweeps,
-        _sqp,
-        _symmetric,
-    )
-
-    for module in (
-        _kernel_sums, _allocation, _diagnostics, _gibbs, _joint_gibbs, _joint_nuts, _active_set,
-        _nuts, _pair_moves, _posterior, _proposal, _random, _blocks, _sqp, _symmetric,
-        _replicate_sweeps,
-    ):  # fmt: skip
-        module.np = checked
-
-
 # --- arguments that are right, and the loops that take them -------------------------------------
 
 
 def _state():
-    return np.array([1, 2, 3, 4], dtype=np.uint64).view(Checked)
+    return np.array([1, 2, 3, 4], dtype=np.uint64)
 
 
 def _rows(rng, n=N):
@@ -111,117 +39,82 @@ def _mix(rng):
 
 
 def _allocating(L, w, x, pi):
-    from truemix.inference._allocation import allocate_draws, arrange
-
-    return allocate_draws(arrange(L, w, x), np.stack([pi, x]).view(Checked), _state())
+    return _core.allocate_draws(_core.Layout(L, w, x), np.stack([pi, x]), _state())
 
 
 def _sweeping(L, w, x, prior, pi):
-    from truemix.inference._allocation import arrange
-    from truemix.inference._gibbs import sweep
-
-    from truemix.inference._proposal import no_proposal
-
-    return sweep(arrange(L, w, x), prior, pi, _state(), 1, 2, 2, no_proposal(K), 0)
+    return _core.sweep(_core.Layout(L, w, x), prior, pi, _state(), 1, 2, 2)
 
 
 def _solving(L, w, x):
-    from truemix.inference._sqp import solve_mixture
+    return _core.solve_mixture(L, w, x, 1e-8, 50)
 
-    return solve_mixture(L, w, x, 1e-8, 50)
+
+def _merging(L, w):
+    return _core.merged_weights(L, w)
 
 
 def _proposing(L, w, mode, prior, pi):
-    from truemix.inference._blocks import in_blocks
-
-    from truemix.inference._posterior import moment_of, precision_of
-    from truemix.inference._proposal import _pilot, independence_chain, proposal_at
-
     n = float(np.sum(w))
-    blocks, powers = (each.view(Checked) for each in in_blocks(L, w))
-    precision = precision_of(moment_of(L, w, mode), mode, prior, n, 1.0)
-    proposal = proposal_at(mode, precision, prior, n, blocks, powers)
-    _pilot(proposal, _state(), 3)
-    return independence_chain(proposal, pi, _state(), 2, 2, 2)
+    precision = _core.precision_of(_core.moment_of(L, w, mode), mode, prior, n, 1.0)
+    proposal = _core.Proposal(mode, precision, prior, n, L, w)
+    proposal.propose(_state(), 3)
+    _core.sweep(_core.Layout(L, w, mode), prior, pi.copy(), _state(), 1, 2, 2, proposal, 2)
+    return _core.independence_chain(proposal, pi, _state(), 2, 2, 2, True)
 
 
-def _versions(logs, prior, near, temperature):
-    from truemix.inference._replicate_sweeps import sweep_replicates
-
-    ones, rows = np.ones(1, dtype=np.int64), np.arange(N)
-    draws = np.empty((2, K)).view(Checked)
-    return sweep_replicates(
-        logs[None], rows.view(Checked), np.ones(N).view(Checked), prior, near,
-        np.zeros((1, K)).view(Checked), _state()[None], (0 * ones).view(Checked),
-        (2 * ones).view(Checked), ones.view(Checked), 1, 1, temperature[0], draws, draws.copy(),
+def _replicates(logs, prior, near, temperature):
+    ones, rows, draws = np.ones(1, dtype=np.int64), np.arange(N), np.empty((2, K))
+    return _core.sample_replicates(
+        logs[None], rows, np.ones(N), prior, temperature[0], near, np.zeros((1, K)),
+        _state()[None], 0 * ones, 2 * ones, ones, 1, 1, True, draws, draws.copy(),
     )  # fmt: skip
 
 
 def _joint(prior, row_shapes, powers, pi):
-    from truemix.inference._joint_gibbs import joint_sweeps
-
-    M = (row_shapes / row_shapes.sum(axis=1, keepdims=True)).view(Checked)
-    counts = np.array([4, 80, 0]).view(Checked)
-    return joint_sweeps(prior, row_shapes, powers, counts, pi, M, _state(), 1, 2, 1)
+    M = row_shapes / row_shapes.sum(axis=1, keepdims=True)
+    counts = np.array([4, 80, 0])
+    return _core.joint_sweeps(prior, row_shapes, powers, counts, pi, M, _state(), 1, 2, 1)
 
 
 def _joint_densities(z, prior, row_shapes, powers, scale):
-    from truemix.inference._joint_nuts import joint_density, realised
-
-    expanded = np.concatenate([prior, row_shapes.ravel()])[None].view(Checked)
-    realised(expanded, K, np.array([4, 80, 0]).view(Checked), _state())
-    centre, gradient = np.zeros(K + K * K).view(Checked), np.empty(len(z)).view(Checked)
-    flat = row_shapes.ravel()
-    return joint_density(z, prior, flat, powers, centre, scale, gradient)
+    draws = np.concatenate([prior, row_shapes.ravel()])[None]
+    _core.realised(draws, K, np.array([4, 80, 0]), _state())
+    return _core.JointDensity(prior, row_shapes, powers, np.zeros(K + K * K), scale)(z)
 
 
 def _densities(z, L, w, prior, centre):
-    from truemix.inference._blocks import in_blocks
-    from truemix.inference._symmetric import invert_cholesky
-
-    from truemix.inference._nuts import density
-
-    blocks, weights = (each.view(Checked) for each in in_blocks(L, w))
-    root = invert_cholesky(np.outer(prior[:-1], prior[:-1]).view(Checked))
-    return density(z, blocks, weights, prior, centre, root, np.empty(K - 1).view(Checked))
+    root = _core.invert_cholesky(np.outer(prior[:-1], prior[:-1]))
+    return _core.MixDensity(L, w, prior, centre, root)(z)
 
 
 def _numbers(shape):
-    from truemix.inference._random import binomial, dirichlet, gamma, whole_number
-
-    for each in shape:
-        gamma(_state(), float(each))
-        binomial(_state(), whole_number(each), float(each))
-        binomial(_state(), 1000, float(each))
-    dirichlet(_state(), shape, np.empty(K).view(Checked))
+    for each in shape.tolist():
+        _core.gammas(_state(), 1, each)
+        _core.binomials(_state(), 1, each, each)
+        _core.binomials(_state(), 1, 1000.0, each)
+    return _core.dirichlets(_state(), shape, 2)
 
 
 def _diagnosing(draws):
-    from truemix.inference._diagnostics import effective_sizes
-
-    return effective_sizes(draws)
+    columns = np.ascontiguousarray(draws.T)
+    scores = np.linspace(-2, 2, 2 * len(draws) - 1)
+    return _core.diagnose(columns, np.argsort(columns, axis=1), scores, 2)
 
 
 def _matrices(A):
-    from truemix.inference._symmetric import diagonalize, invert_cholesky, largest_eigenvalue
-
-    diagonalize(A), invert_cholesky(A), largest_eigenvalue(A)
+    return _core.diagonalize(A), _core.invert_cholesky(A), _core.largest_eigenvalue(A)
 
 
 def _kernels(references, targets, weights, scale):
-    from truemix.densities._kernel_sums import STRIP, add_kernel_sums, squared_distances
-
-    from truemix.densities._tiles import TILE
-
-    tiles = np.repeat(references.T[:, :1], TILE, axis=1)[None].view(Checked)
-    four = np.resize(targets, (STRIP, K)).view(Checked)
-    nearest, sums = np.full((STRIP, 1), np.inf), np.zeros((1, STRIP, 1))
-    add_kernel_sums(
-        tiles, np.resize(weights, (1, TILE)).view(Checked), np.zeros(1, dtype=np.int64), four,
-        scale, nearest.view(Checked), sums.view(Checked),
-    )  # fmt: skip
-    out = np.empty((STRIP, TILE)).view(Checked)
-    return squared_distances(tiles, four, out, nearest[:, 0].copy())
+    tiles = np.repeat(references.T[:, :1], _core.TILE, axis=1)[None]
+    four = np.resize(targets, (_core.STRIP, K))
+    nearest, sums = np.full((_core.STRIP, 1), np.inf), np.zeros((1, _core.STRIP, 1))
+    tile_weights, first = np.resize(weights, (1, _core.TILE)), np.zeros(1, dtype=np.int64)
+    _core.add_kernel_sums(tiles, tile_weights, first, four, scale, nearest, sums)
+    out = np.empty((_core.STRIP, _core.TILE))
+    _core.squared_distances(tiles, four, out, nearest[:, 0].copy())
+    return _core.kernel_values(out, nearest[:, 0].copy(), scale[0], np.empty_like(out))
 
 
 def _cases(rng) -> dict[Callable, dict[str, np.ndarray]]:
@@ -232,6 +125,7 @@ def _cases(rng) -> dict[Callable, dict[str, np.ndarray]]:
         _allocating: {"L": _rows(rng), "w": weights, "x": _mix(rng), "pi": _mix(rng)},
         _sweeping: {"L": _rows(rng), "w": weights, "x": _mix(rng), "prior": prior, "pi": _mix(rng)},
         _solving: {"L": _rows(rng), "w": weights / weights.sum(), "x": _mix(rng)},
+        _merging: {"L": np.repeat(_rows(rng), 2, axis=0), "w": np.repeat(weights, 2)},
         _proposing: {
             "L": _rows(rng),
             "w": weights,
@@ -239,7 +133,7 @@ def _cases(rng) -> dict[Callable, dict[str, np.ndarray]]:
             "prior": prior,
             "pi": _mix(rng),
         },
-        _versions: {
+        _replicates: {
             "logs": np.log(_rows(rng) + 1e-9),
             "prior": prior,
             "near": _mix(rng),
@@ -282,7 +176,6 @@ def _cases(rng) -> dict[Callable, dict[str, np.ndarray]]:
 
 def attempts(seed: int) -> Iterator[Attempt]:
     """List each loop with each of its arguments made hostile: in one place, or everywhere."""
-    _interpret()
     for loop, right in _cases(np.random.default_rng(seed)).items():
         for name in right:
             for value in HOSTILE:
@@ -293,7 +186,7 @@ def attempts(seed: int) -> Iterator[Attempt]:
 
 def _make(loop: Callable, name: str, value: float, place: str, seed: int) -> str:
     rng = np.random.default_rng(seed)
-    arguments = {key: np.array(each).view(Checked) for key, each in _cases(rng)[loop].items()}
+    arguments = {key: np.array(each) for key, each in _cases(rng)[loop].items()}
     flat = arguments[name].reshape(-1)
     if place == "all":
         flat[:] = value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn
@@ -14,13 +15,7 @@ from truemix._escaping import visible
 from truemix._version import __version__
 from truemix.cli import INTERRUPTED
 from truemix.cli._options import FILES_HELP
-from truemix.cli._streams import (
-    ended_by_signals,
-    flush_stdout,
-    leave_stdout,
-    standard_streams,
-    tell,
-)
+from truemix.cli._streams import discard, ended_by_signals, flush_stdout, standard_streams, tell
 from truemix.cli.adapt import adapt
 from truemix.cli.check import check
 from truemix.cli.demo import demo
@@ -63,26 +58,26 @@ def _one_sentence() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        _complain(str(error), WRONG_INPUT)
+        _end(f"Error: {error}")
     except _UsageError as error:
         # typer shows what was typed.
         error.message = visible(error.message)
         raise
     except BrokenPipeError:
-        leave_stdout()
+        # Nobody reads what is left for it.
+        discard(sys.stdout)
         raise SystemExit(BROKEN_PIPE) from None
     except OSError as error:
-        _complain(_about_system(error), WRONG_INPUT)
+        _end(f"Error: {_about_system(error)}")
     except MemoryError:
-        _complain(
-            "There is not enough memory for this; use a smaller target or fewer references.",
-            WRONG_INPUT,
+        _end(
+            "Error: There is not enough memory for this; use a smaller target or fewer references."
         )
     except KeyboardInterrupt:
         # Python remembers an interrupt inside exec (compilers and dataclasses use it), even if
         # it is handled, and would end by the signal; the next exec makes it forget.
         exec("")  # noqa: S102
-        _complain("Interrupted.", INTERRUPTED, label="")
+        _end("Interrupted.", INTERRUPTED)
 
 
 def _about_system(error: OSError) -> str:
@@ -95,8 +90,8 @@ def _about_system(error: OSError) -> str:
     return f"The system says: {error.strerror or error}{place}."
 
 
-def _complain(sentence: str, code: int, label: str = "Error: ") -> NoReturn:
-    tell(f"{label}{sentence}")
+def _end(sentence: str, code: int = WRONG_INPUT) -> NoReturn:
+    tell(sentence)
     raise SystemExit(code) from None
 
 

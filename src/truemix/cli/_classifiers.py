@@ -7,14 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from truemix.cli._features import Features
+from truemix.cli._features import MAX_CATEGORIES, Features
 from truemix.cli._methods import value_of
 from truemix.cli._options import CLASSIFIERS
 from truemix.exceptions import InputError
 
-# Categories of a column; the rarest beyond are merged into one, so that a column of names does not
-# exhaust the memory.
-MAX_CATEGORIES = 100
 # With fewer rows than this, threads cost more time than they save.
 _MANY_ROWS = 20_000
 
@@ -34,13 +31,7 @@ class ClassifierChoice:
 
 
 def classifier_choice(text: str) -> ClassifierChoice:
-    """Return the classifier that an option names, such as ``logistic`` or ``logistic:C=0.1``.
-
-    Examples
-    --------
-    >>> classifier_choice("logistic:C=0.1").parameters
-    {'C': 0.1}
-    """
+    """Return the classifier that an option names, such as ``logistic`` or ``logistic:C=0.1``."""
     name, _, rest = text.partition(":")
     name = name.lower().replace("_", "-")
     if name not in CLASSIFIERS:
@@ -71,22 +62,6 @@ def check_parameters(name: str, parameters: Iterable[str]) -> None:
             )
 
 
-def pipeline(choice: ClassifierChoice, features: Features, seed: int) -> Any:
-    """Return the unfitted classifier with what its features need."""
-    from sklearn.compose import ColumnTransformer
-    from sklearn.pipeline import Pipeline
-
-    n_numeric, n_all = len(features.numeric), len(features.types)
-    # By their places, as Features.array lays them out.
-    steps = []
-    if n_numeric > 0:
-        steps.append(("numeric", _numeric(choice.name), slice(0, n_numeric)))
-    if n_numeric < n_all:
-        steps.append(("categorical", _categorical(), slice(n_numeric, n_all)))
-    model = _model(choice.name, seed).set_params(**choice.parameters)
-    return Pipeline([("prepare", ColumnTransformer(steps)), ("model", model)])
-
-
 @contextmanager
 def few_threads(n_rows: int) -> Iterator[None]:
     """Let boosting train on little data, or score it, with one thread.
@@ -101,6 +76,26 @@ def few_threads(n_rows: int) -> Iterator[None]:
 
     with threadpool_limits(1, user_api="openmp"):
         yield
+
+
+def pipeline(choice: ClassifierChoice, features: Features, seed: int) -> Any:
+    """Return the unfitted classifier with what its features need."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    categorical = OneHotEncoder(
+        handle_unknown="infrequent_if_exist", max_categories=MAX_CATEGORIES, sparse_output=False
+    )
+    n_numeric, n_all = len(features.numeric), len(features.types)
+    # By their places, as Features.array lays them out.
+    steps = [
+        ("numeric", _numeric(choice.name), slice(0, n_numeric)),
+        ("categorical", categorical, slice(n_numeric, n_all)),
+    ]
+    steps = [step for step in steps if step[2].start < step[2].stop]
+    model = _model(choice.name, seed).set_params(**choice.parameters)
+    return Pipeline([("prepare", ColumnTransformer(steps)), ("model", model)])
 
 
 def _numeric(name: str) -> Any:
@@ -118,23 +113,13 @@ def _numeric(name: str) -> Any:
     return Pipeline([("fill", fill), ("scale", StandardScaler())])
 
 
-def _categorical() -> Any:
-    from sklearn.preprocessing import OneHotEncoder
-
-    return OneHotEncoder(
-        handle_unknown="infrequent_if_exist", max_categories=MAX_CATEGORIES, sparse_output=False
-    )
-
-
 def _model(name: str, seed: int) -> Any:
     if name == "logistic":
         from sklearn.linear_model import LogisticRegression
 
         return LogisticRegression(max_iter=5000, random_state=seed)
+    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+
     if name == "random-forest":
-        from sklearn.ensemble import RandomForestClassifier
-
         return RandomForestClassifier(n_estimators=300, n_jobs=-1, random_state=seed)
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
     return HistGradientBoostingClassifier(random_state=seed)

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from truemix._arrow_columns import (
-    NOTHING,
-    NUMBERS,
-    TRUTH,
-    meaning,
-    row_out_of_range,
-    with_python_type,
-)
+from truemix import _arrow_columns as arrow
 from truemix._group_order import sorted_groups
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.cli.tables.table import LABEL, Table
@@ -32,15 +23,7 @@ MAX_GROUPS = 10_000
 
 
 class Rows:
-    """A float matrix that grows by rows: it is resized in place, without a copy of it all.
-
-    Examples
-    --------
-    >>> rows = Rows(2)
-    >>> rows.add(np.ones((3, 2)))
-    >>> rows.array().shape
-    (3, 2)
-    """
+    """A float matrix that grows by rows: it is resized in place, without a copy of it all."""
 
     def __init__(self, n_columns: int) -> None:
         self._buffer = np.empty((0, n_columns))
@@ -62,74 +45,53 @@ class Rows:
 
 
 def numbers(
-    columns: Mapping[str, pa.Array], table: Table, start: int, *, may_miss: bool = False
+    columns: pa.RecordBatch | pa.Table, table: Table, start: int, *, may_miss: bool = False
 ) -> FloatArray:
-    """Return columns of a batch that begins at row ``start``, as floats; what is missing is NaN."""
-    values = np.empty((len(next(iter(columns.values()), ())), len(columns)))
-    for place, (name, column) in enumerate(columns.items()):
-        values[:, place] = _floats(column, table, name, start)
+    """Return a batch that begins at row ``start``, as floats; what is missing is NaN."""
+    values = np.empty((columns.num_rows, columns.num_columns))
+    names = columns.schema.names
+    for place, column in enumerate(columns.columns):
+        if pa.types.is_integer(column.type) and column.type.bit_width == 64:
+            whole = np.asarray(column.fill_null(0))
+            beyond = np.flatnonzero((whole > LARGEST_EXACT) | (whole < -LARGEST_EXACT))
+            if beyond.size:
+                raise table.bad_cell(
+                    start + int(beyond[0]),
+                    names[place],
+                    f"{whole[beyond[0]]}",
+                    "whole numbers beyond 2**53 are rounded as features or posteriors. Write the "
+                    "column as text if it holds names, or in larger units.",
+                )
+        values[:, place] = column.cast(pa.float64(), safe=False)
     wrong = np.isinf(values) if may_miss else ~np.isfinite(values)
     if wrong.any():
         row, place = (int(each[0]) for each in np.nonzero(wrong))
-        where, name = table.place(start + row), shown(list(columns)[place])
+        found, expected = f"{values[row, place]:g}", "expected a finite number"
+        expected += ", or nothing if it is missing." if may_miss else "."
         if np.isnan(values[row, place]):
-            raise InputError(
-                f"{where} has no value in column {name}; expected a number. Fill it in or remove "
-                "such rows."
-            )
-        missing = ", or nothing if it is missing" if may_miss else ""
-        raise InputError(
-            f"{where} has {values[row, place]:g} in column {name}; expected a finite number"
-            f"{missing}."
-        )
+            found, expected = "no value", "expected a number. Fill it in or remove such rows."
+        raise table.bad_cell(start + row, names[place], found, expected)
     return values
 
 
-def _floats(column: pa.Array, table: Table, name: str, start: int) -> FloatArray:
-    """Return a column that begins at row ``start`` as floats; refuse integers they would merge."""
-    if pa.types.is_integer(column.type) and column.type.bit_width == 64:
-        limit = pa.scalar(LARGEST_EXACT, column.type)
-        beyond = pc.greater(column, limit)
-        if pa.types.is_signed_integer(column.type):
-            beyond = pc.or_(beyond, pc.less(column, pa.scalar(-LARGEST_EXACT, column.type)))
-        row = pc.index(beyond, pa.scalar(True)).as_py()
-        if row >= 0:
-            raise InputError(
-                f"{table.place(start + row)} has {column[row].as_py()} in column {shown(name)}; "
-                "whole numbers beyond 2**53 are rounded as features or posteriors. Write the "
-                "column as text if it holds names, or in larger units."
-            )
-    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
-
-
-def as_text(column: pa.Array) -> pa.Array:
+def as_text(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Return a column as text, with empty text for what is missing."""
-    return pc.fill_null(decoded(column).cast(pa.string()), "")
-
-
-def decoded(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return a column in one piece, without the dictionary that it may be written with."""
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-        if isinstance(column, pa.ChunkedArray):
-            column = pa.concat_arrays(column.chunks)
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    return pc.fill_null(arrow.decoded(column).cast(pa.string()), "")
 
 
 def is_number(kind: pa.DataType) -> bool:
     """Return whether a column of this type can be read as numbers."""
     # Columns without any value too: missing values are reported by row.
-    return meaning(kind) in {NUMBERS, TRUTH, NOTHING}
+    return arrow.meaning(kind) in {arrow.NUMBERS, arrow.TRUTH, arrow.NOTHING}
 
 
-def check_calendar(column: pa.Array, table: Table, name: str, start: int) -> None:
+def check_calendar(column: pa.Array | pa.ChunkedArray, table: Table, name: str, start: int) -> None:
     """Refuse dates and times that no calendar and no clock has."""
-    row = row_out_of_range(column)
+    row = arrow.row_out_of_range(column)
     if row is not None:
-        raise InputError(
-            f"{table.place(start + row)} has no date of a year from 1 to 9999 and no time of day "
-            f"in column {shown(name)}; repair it, or check the unit that it was written with."
-        )
+        found = "no date of a year from 1 to 9999 and no time of day"
+        remedy = "repair it, or check the unit that it was written with."
+        raise table.bad_cell(start + row, name, found, remedy)
 
 
 # --- labels and groups -------------------------------------------------------------------------
@@ -146,16 +108,14 @@ class Codes:
     def add(self, start: int, column: pa.Array) -> None:
         """Append a part of the column that begins at row ``start``; no value may be missing."""
         check_calendar(column, self._table, self._name, start)
-        column = with_python_type(decoded(column))
+        column = arrow.with_python_type(arrow.decoded(column))
         missing = pc.is_null(column, nan_is_null=True)
         if pa.types.is_string(column.type):
             missing = pc.or_kleene(missing, pc.equal(column, ""))
         row = pc.index(missing, pa.scalar(True)).as_py()
         if row >= 0:
-            raise InputError(
-                f"{self._table.place(start + row)} has no {self._role} in column "
-                f"{shown(self._name)}; every item needs one. Fill it in or remove such rows."
-            )
+            remedy = "every item needs one. Fill it in or remove such rows."
+            raise self._table.bad_cell(start + row, self._name, f"no {self._role}", remedy)
         coded = column.dictionary_encode()
         found = coded.dictionary.to_pylist()
         numbers = [self._numbers.setdefault(value, len(self._numbers)) for value in found]
@@ -178,8 +138,7 @@ class Codes:
         return np.asarray(ranks[np.concatenate(self._parts)])
 
 
-@dataclass(frozen=True)
-class Labels:
+class Labels(NamedTuple):
     """The classes in order, and the place of each item's class among them."""
 
     classes: AnyArray
@@ -204,7 +163,7 @@ def read_labels(table: Table, label: str | None) -> tuple[str, Labels]:
             f"The option --label is missing: it names the column of {table.name} that holds the "
             f"labels. Its columns are {shown_list(table.columns)}."
         )
-    table.need(label, "the labels, as --label says")
+    table.need([label], "the labels, as --label says")
     found = Codes(table, label, "label")
     for start, batch in table.batches({label: LABEL}):
         found.add(start, batch.column(label))
@@ -251,8 +210,7 @@ def _is_whole(text: str) -> bool:
     return digits.isascii() and digits.isdigit() and len(digits) < 18 and str(int(text)) == text
 
 
-@dataclass(frozen=True)
-class Groups:
+class Groups(NamedTuple):
     """The names of groups in order, and the place of each item's group among them."""
 
     names: list[Any]
@@ -266,9 +224,7 @@ def groups_of(codes: Codes) -> Groups:
     order = [place_of[value] for value in sorted_groups(values)]
     # Numbers in CSV files come as text.
     whole = all(isinstance(value, str) and _is_whole(value) for value in values)
-    names = [int(values[i]) if whole else _shown(values[i]) for i in order]
+    plain = str | bool | int | float | datetime.date
+    shown_values = [each if isinstance(each, plain) else str(each) for each in values]
+    names = [int(values[i]) if whole else shown_values[i] for i in order]
     return Groups(names, codes.ranked(order))
-
-
-def _shown(value: Any) -> Any:
-    return value if isinstance(value, str | bool | int | float | datetime.date) else str(value)

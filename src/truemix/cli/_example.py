@@ -7,6 +7,7 @@ same in all weeks: label shift holds exactly.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,55 +29,41 @@ SEED = 4
 
 
 def example_files() -> dict[str, bytes]:
-    """Return the names and contents of the files.
-
-    Examples
-    --------
-    >>> files = example_files()
-    >>> list(files)
-    ['reference.csv', 'target.csv', 'truth.csv']
-    >>> files["reference.csv"].decode().splitlines()[0]
-    'topic,billing,defect,delivery,praise'
-    """
+    """Return the names and contents of the files."""
     rng = np.random.default_rng(SEED)
     training = rng.choice(len(TOPICS), N_TRAINING, p=REFERENCE_MIX)
-    classifier = _Discriminant(_points(training, rng), training)
+    posteriors = _discriminant(_points(training, rng), training)
     labels = rng.choice(len(TOPICS), N_REFERENCES, p=REFERENCE_MIX)
-    rows = _decimals(classifier.posteriors(_points(labels, rng)))
+    rows = _decimals(posteriors(_points(labels, rng)))
     reference = [{"topic": TOPICS[k], **row} for k, row in zip(labels, rows, strict=True)]
     target: list[dict[str, Any]] = []
     truth: list[dict[str, Any]] = []
     for number, (share, size) in enumerate(zip(DELIVERY, TICKETS, strict=True)):
         week = f"2025-W{number + 10}"
         labels = rng.choice(len(TOPICS), size, p=_mix(share))
-        for row in _decimals(classifier.posteriors(_points(labels, rng))):
+        for row in _decimals(posteriors(_points(labels, rng))):
             target.append({"week": week, "ticket": f"T{len(target) + 1:05d}", **row})
         shares = np.bincount(labels, minlength=len(TOPICS)) / size
         named = {topic: f"{each:.4f}" for topic, each in zip(TOPICS, shares, strict=True)}
         truth.append({"week": week, "tickets": size, **named})
-    return {
-        "reference.csv": as_csv(reference).encode(),
-        "target.csv": as_csv(target).encode(),
-        "truth.csv": as_csv(truth).encode(),
-    }
+    tables = {"reference": reference, "target": target, "truth": truth}
+    return {f"{name}.csv": as_csv(table).encode() for name, table in tables.items()}
 
 
-class _Discriminant:
-    """Linear discriminant analysis: a Gaussian for each class, all of one shape."""
+def _discriminant(points: FloatArray, labels: IntArray) -> Callable[[FloatArray], FloatArray]:
+    """Return the posteriors of linear discriminant analysis: Gaussians of one shape."""
+    centres = np.array([points[labels == k].mean(axis=0) for k in range(len(TOPICS))])
+    around = points - centres[labels]
+    precision = np.linalg.inv(around.T @ around / len(points))
+    log_share = np.log(np.bincount(labels) / len(labels))
 
-    def __init__(self, points: FloatArray, labels: IntArray) -> None:
-        classes = range(len(TOPICS))
-        self._centres = np.array([points[labels == k].mean(axis=0) for k in classes])
-        around = points - self._centres[labels]
-        self._precision = np.linalg.inv(around.T @ around / len(points))
-        self._log_share = np.log(np.bincount(labels) / len(labels))
-
-    def posteriors(self, points: FloatArray) -> FloatArray:
-        """Return the probability of each class for each point."""
-        away = points[:, None, :] - self._centres
-        logs = self._log_share - 0.5 * np.einsum("nki,ij,nkj->nk", away, self._precision, away)
+    def posteriors(points: FloatArray) -> FloatArray:
+        away = points[:, None, :] - centres
+        logs = log_share - 0.5 * np.einsum("nki,ij,nkj->nk", away, precision, away)
         scores = np.exp(logs - logs.max(axis=1, keepdims=True))
         return np.asarray(scores / scores.sum(axis=1, keepdims=True))
+
+    return posteriors
 
 
 def _points(labels: IntArray, rng: np.random.Generator) -> FloatArray:

@@ -1,7 +1,8 @@
-"""From names and options of the command line to quantifiers and classifiers."""
+"""From names and options of the command line to quantifiers and their parameters."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from truemix._typing import AnyArray
@@ -16,6 +17,7 @@ DEFAULT_LEVEL = 0.95
 # Parameters that are numbers or names.
 READ_AS_TEXT = {"bandwidth", "shrinkage", "calibration", "reference_uncertainty"}
 _BOOTSTRAP = "bootstrap-"
+_CONSTANTS = {"none": None, "true": True, "false": False}
 
 
 def seed_of(options: MethodOptions) -> int:
@@ -27,18 +29,17 @@ def seed_of(options: MethodOptions) -> int:
 
 def given_parameters(options: MethodOptions) -> dict[str, Any]:
     """Return the parameters that were given, as quantifiers take them, without the prior."""
-    given = {
-        name: value
+    return {
+        name: value_of(value) if name in READ_AS_TEXT else value
         for name, value in vars(options).items()
         if name not in {"method", "prior", "seed"} and value is not None
     }
-    return {k: value_of(v) if k in READ_AS_TEXT else v for k, v in given.items()}
 
 
-def arguments_of(options: MethodOptions) -> list[str]:
-    """Return the options that repeat these."""
+def arguments_of(given: Mapping[str, Any]) -> list[str]:
+    """Return the arguments that give these options again."""
     arguments: list[str] = []
-    for name, value in vars(options).items():
+    for name, value in given.items():
         if value is True:
             arguments.append(option_of(name))
         elif value is not None and value is not False:
@@ -48,13 +49,7 @@ def arguments_of(options: MethodOptions) -> list[str]:
 
 
 def option_of(parameter: str) -> str:
-    """Return the option that sets a parameter.
-
-    Examples
-    --------
-    >>> option_of("reference_uncertainty")
-    '--reference-uncertainty'
-    """
+    """Return the option that sets a parameter."""
     return "--" + parameter.replace("_", "-")
 
 
@@ -66,9 +61,8 @@ def value_of(text: str) -> Any:
     >>> value_of("0.5"), value_of("10"), value_of("none"), value_of("auto")
     (0.5, 10, None, 'auto')
     """
-    constants = {"none": None, "true": True, "false": False}
-    if text.lower() in constants:
-        return constants[text.lower()]
+    if text.lower() in _CONSTANTS:
+        return _CONSTANTS[text.lower()]
     for kind in (int, float):
         try:
             return kind(text)
@@ -78,13 +72,7 @@ def value_of(text: str) -> Any:
 
 
 def method_name(text: str | None) -> str:
-    """Return the name of a method from any spelling of it; of the default one if none is given.
-
-    Examples
-    --------
-    >>> method_name("BayesianKDEy"), method_name("bayesian_kdey"), method_name("KDEY")
-    ('bayesian-kdey', 'bayesian-kdey', 'kdey')
-    """
+    """Return the name of a method from any spelling of it; of the default one if none is given."""
     if text is None:
         return DEFAULT_METHOD
     letters = "".join(letter for letter in text.lower() if letter.isalnum())
@@ -97,24 +85,6 @@ def method_name(text: str | None) -> str:
             "--method bootstrap-kdey."
         )
     raise InputError(f"There is no method {text!r}; expected one of {', '.join(METHODS)}.")
-
-
-def quantifier_of(options: MethodOptions) -> Quantifier:
-    """Return the unfitted quantifier, checked as far as that is possible without classes."""
-    name = method_name(options.method)
-    quantifier = _default(name)
-    known = _parameters(quantifier)
-    given = given_parameters(options)
-    for parameter in [*given, *(["prior"] if options.prior else [])]:
-        if parameter not in known:
-            raise _no_such_parameter(parameter, name)
-    if "random_state" in known:
-        given["random_state"] = seed_of(options)
-    quantifier.set_params(**{known[parameter]: value for parameter, value in given.items()})
-    if options.prior:
-        _check_prior(options.prior, name)
-    quantifier.scoring()
-    return quantifier
 
 
 def level_of(level: float | None, method: str | None) -> float:
@@ -132,6 +102,28 @@ def level_of(level: float | None, method: str | None) -> float:
     return check_level(level)
 
 
+def quantifier_of(options: MethodOptions) -> Quantifier:
+    """Return the unfitted quantifier, checked as far as that is possible without classes."""
+    name = method_name(options.method)
+    quantifier = _default(name)
+    known = _parameters(quantifier)
+    given = given_parameters(options)
+    for parameter in [*given, *(["prior"] if options.prior else [])]:
+        if parameter not in known:
+            owners = [each for each in METHODS if parameter in _parameters(_default(each))]
+            raise InputError(
+                f"The method {name} has no {parameter}; methods that have {option_of(parameter)} "
+                f"are {', '.join(owners)}. Leave the option out or choose one of these."
+            )
+    if "random_state" in known:
+        given["random_state"] = seed_of(options)
+    quantifier.set_params(**{known[parameter]: value for parameter, value in given.items()})
+    if options.prior:
+        _check_prior(options.prior, name)
+    quantifier.scoring()
+    return quantifier
+
+
 def _default(name: str) -> Quantifier:
     from truemix import quantifiers
 
@@ -144,19 +136,7 @@ def _default(name: str) -> Quantifier:
 
 def _parameters(quantifier: Quantifier) -> dict[str, str]:
     """Return the parameters that can be set, and their names inside, which a bootstrap nests."""
-    own = quantifier.get_params(deep=True)
-    return {name.removeprefix("quantifier__"): name for name in own}
-
-
-def _no_such_parameter(parameter: str, name: str) -> InputError:
-    owners = [each for each in METHODS if parameter in _parameters(_default(each))]
-    return InputError(
-        f"The method {name} has no {parameter}; methods that have {option_of(parameter)} are "
-        f"{', '.join(owners)}. Leave the option out or choose one of these."
-    )
-
-
-# --- the prior --------------------------------------------------------------------------------
+    return {name.removeprefix("quantifier__"): name for name in quantifier.get_params(deep=True)}
 
 
 def prior_of(texts: list[str], classes: AnyArray) -> Any:

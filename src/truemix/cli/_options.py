@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from functools import wraps
+from functools import partial, wraps
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
@@ -19,7 +19,6 @@ CLASSIFIERS = ("logistic", "random-forest", "gradient-boosting")
 
 METHOD, OUTPUT = "Method", "Output"
 _TYPER = "typer"
-_QUIET = "No notes and no progress on stderr."
 # Shown below the options.
 FILES_HELP = (
     "Files are CSV or TSV (also .gz), Parquet, Arrow/Feather or NPZ; what is in them decides, not "
@@ -41,25 +40,29 @@ class Format(StrEnum):
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
     """Let a command take options as dataclasses: typer sees each of their fields as an option.
 
-    Fields that were not made by this module's functions are no options; a parameter of type
+    Fields without the metadata of ``option`` and ``flag`` are none; a parameter of type
     ``Annotated[SomeOptions, names]`` has only those with these names.
     """
     parameters: list[inspect.Parameter] = []
     classes: dict[str, tuple[Any, list[str]]] = {}
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
-        kind, *extra = get_args(parameter.annotation) or (parameter.annotation,)
-        if not is_dataclass(kind):
-            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-            continue
-        found = [p for p in _parameters(kind) if not extra or p.name in extra[0]]
-        classes[parameter.name] = kind, [each.name for each in found]
-        parameters += found
+        kind, *names = get_args(parameter.annotation) or (parameter.annotation,)
+        hints = get_type_hints(kind)
+        own = {each.name: each.metadata[_TYPER] for each in fields(kind) if each.metadata}
+        own = {name: shown for name, shown in own.items() if not names or name in names[0]}
+        classes[parameter.name] = kind, list(own)
+        for name, shown in own.items():
+            only = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(inspect.Parameter(name, only, default=shown, annotation=hints[name]))
 
     @wraps(command)
     def expanded(**values: Any) -> None:
-        for name, (kind, own) in classes.items():
-            values[name] = kind(**{each: values.pop(each) for each in own})
-        command(**values)
+        command(
+            **{
+                name: kind(**{each: values[each] for each in own})
+                for name, (kind, own) in classes.items()
+            }
+        )
 
     # typer looks at both, and these are of the dataclasses.
     expanded.__annotations__ = {}
@@ -67,39 +70,27 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     return expanded
 
 
-def _parameters(kind: Any) -> list[inspect.Parameter]:
-    """Return the fields of a class of options as typer takes them."""
-    hints = get_type_hints(kind)
-    return [
-        inspect.Parameter(
-            each.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=each.metadata[_TYPER],
-            annotation=hints[each.name],
-        )
-        for each in fields(kind)
-        if _TYPER in each.metadata
-    ]
-
-
 def _argument(metavar: str, text: str) -> Any:
     shown = typer.Argument(..., metavar=metavar, show_default=False, help=text)
     return field(metadata={_TYPER: shown})
 
 
-def _option(
-    metavar: str | None, default: str | bool, text: str, *names: str, panel: str | None = METHOD
+def option(
+    metavar: str | None, shown: str | bool, text: str, *names: str, default: Any = None, **more: Any
 ) -> Any:
-    """Return a field that is an option; ``default`` is what help shows if it is not given."""
-    shown = typer.Option(
-        None, *names, metavar=metavar, show_default=default, rich_help_panel=panel, help=text
-    )
-    return field(default=None, metadata={_TYPER: shown})
+    """Return a field that is an option; ``shown`` is what help says is used without it."""
+    made = typer.Option(default, *names, metavar=metavar, show_default=shown, help=text, **more)
+    return field(default=default, metadata={_TYPER: made})
 
 
-def _flag(name: str, text: str, *, panel: str, default: bool | None = False) -> Any:
-    shown = typer.Option(default, name, show_default=False, rich_help_panel=panel, help=text)
-    return field(default=default, metadata={_TYPER: shown})
+def flag(text: str, *names: str, default: bool | None = False, **more: Any) -> Any:
+    """Return a field that is an option without a value."""
+    return option(None, False, text, *names, default=default, **more)
+
+
+method_option = partial(option, rich_help_panel=METHOD)
+output_option = partial(option, rich_help_panel=OUTPUT)
+_output_flag = partial(flag, rich_help_panel=OUTPUT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,18 +102,16 @@ class ReferenceOptions:
         "Labelled items: a label column, and a column of posteriors for each class (or features, "
         "with --classifier). - is stdin.",
     )
-    label: str | None = _option(
+    label: str | None = option(
         "COLUMN",
         False,
         "Column of REFERENCE that holds the labels (NPZ: y by default).",
-        panel=None,
     )
-    classifier: str | None = _option(
+    classifier: str | None = option(
         "NAME",
         False,
         f"Train this on all other columns that are no keys (ids, texts, times that differ row by "
         f"row): {', '.join(CLASSIFIERS)}; parameters go behind a colon, as in logistic:C=0.1.",
-        panel=None,
     )
 
 
@@ -134,100 +123,89 @@ class InputOptions(ReferenceOptions):
         "TARGET", "Items whose mix is wanted: the same columns without the label. - is stdin."
     )
     by: str | None = None
-    keep: tuple[str, ...] = ()
+    keep: list[str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class MethodOptions:
     """The method and its parameters; None where nothing was given."""
 
-    method: str | None = _option("NAME", DEFAULT_METHOD, f"One of {', '.join(METHODS)}.")
-    prior: list[str] | None = _option(  # noqa: RUF009
+    method: str | None = method_option("NAME", DEFAULT_METHOD, f"One of {', '.join(METHODS)}.")
+    prior: list[str] | None = method_option(  # noqa: RUF009
         "A",
         "1",
         "Dirichlet prior of the mix: a number for all classes, CLASS=NUMBER for each (separated by "
         "commas, or the option again), or mapls with bayesian-emq.",
     )
-    temperature: float | None = _option(
+    temperature: float | None = method_option(
         "T", "1", "Above 1 the target counts less and intervals widen."
     )
-    kernel: str | None = _option(
+    kernel: str | None = method_option(
         "NAME", "aitchison", "Coordinates of the kernel densities: aitchison, ilr or gaussian."
     )
-    bandwidth: str | None = _option("H", "auto", "Standard deviation of the kernel.")
-    shrinkage: str | None = _option(
+    bandwidth: str | None = method_option("H", "auto", "Standard deviation of the kernel.")
+    shrinkage: str | None = method_option(
         "S", "auto", "How far posteriors are moved to the centre first, from 0 to below 1."
     )
-    calibration: str | None = _option(
+    calibration: str | None = method_option(
         "NAME",
         "auto",
         "Map of the posteriors for emq and bayesian-emq, learned from REFERENCE: ts, bcts, vs or "
         "nbvs; auto is bcts, which also learns the mix that the classifier was trained for; none "
         "takes posteriors as calibrated for the mix of REFERENCE.",
     )
-    estimand: str | None = _option(
+    estimand: str | None = method_option(
         "NAME",
         False,
         "batch: the mix of these very items; population: of the source they come from. Bootstraps "
         "default to population, all others to batch.",
     )
-    draws: int | None = _option("N", "1000", "Draws from the posterior of the mix.")
-    reference_uncertainty: str | None = _option(
+    draws: int | None = method_option("N", "1000", "Draws from the posterior of the mix.")
+    reference_uncertainty: str | None = method_option(
         "NAME",
         "bootstrap",
         "Whether intervals allow for the references being few: bootstrap or none. none is much "
         "faster for large targets, and right only if references are many.",
     )
-    unknown: bool | None = _flag(
-        "--unknown",
+    unknown: bool | None = flag(
         "Allow for items of none of the classes, and estimate their share (kdey and "
         "bayesian-kdey).",
-        panel=METHOD,
+        "--unknown",
         default=None,
+        rich_help_panel=METHOD,
     )
-    seed: int | None = _option(
+    seed: int | None = method_option(
         "N", "0", "Seed of all random numbers: the same seed gives the same answer."
     )
 
 
 MODEL_OPTIONS = frozenset(each.name for each in fields(MethodOptions)) - {"unknown"}
-
-Level = Annotated[
-    float | None,
-    typer.Option(
-        metavar="L", show_default="0.95", rich_help_panel=METHOD, help="Level of the intervals."
-    ),
-]
-Out = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE",
-        show_default="stdout",
-        rich_help_panel=OUTPUT,
-        help="Write the result to this file.",
-    ),
-]
+_QUIET = "No notes and no progress on stderr."
 Quiet = Annotated[bool, typer.Option("--quiet", rich_help_panel=OUTPUT, help=_QUIET)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
-    """How results are written, and what goes to stderr beside them."""
+    """How results are written, where to, and what goes to stderr beside them."""
 
-    output_format: Format | None = _option(  # noqa: RUF009
+    output_format: Format | None = output_option(  # noqa: RUF009
         None,
         "table, or what the extension of --out says",
         "How the result is written.",
         "--format",
-        panel=OUTPUT,
     )
-    safe_csv: bool = _flag(
-        "--safe-csv",
+    safe_csv: bool = _output_flag(
         "In CSV and TSV, put ' before text that a spreadsheet would run as a formula (it begins "
         "with =, +, -, @ or a control character).",
-        panel=OUTPUT,
+        "--safe-csv",
     )
-    quiet: bool = _flag("--quiet", _QUIET, panel=OUTPUT)
-    timings: bool = _flag(
-        "--timings", "Say how long each step took; in a terminal always.", panel=OUTPUT
-    )
+    quiet: bool = _output_flag(_QUIET, "--quiet")
+    timings: bool = _output_flag("Say how long each step took; in a terminal always.", "--timings")
+    out: str | None = output_option("FILE", "stdout", "Write the result to this file.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntervalOptions(OutputOptions):
+    """The output of a command that gives intervals."""
+
+    level: float | None = method_option("L", "0.95", "Level of the intervals.")

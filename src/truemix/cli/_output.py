@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import typer
@@ -27,17 +28,13 @@ A_DIAGNOSTIC_FAILED = 3
 _MAX_FAILURES = 5
 # What begins a formula, also behind characters that spreadsheets skip.
 FORMULA = r"^[=+\-@\t\r\n]"
-_FORMULA = re.compile(FORMULA)
 
 
 @contextmanager
 def reporting(
     output: OutputOptions, files: Mapping[str, str | None], inputs: Iterable[str]
 ) -> Iterator[Progress]:
-    """Refuse files that cannot be written, then show progress, notes and what was written.
-
-    ``files`` are options and the file that each names, ``inputs`` are files that must not be lost.
-    """
+    """Refuse files that cannot be written, then show progress, notes and what was written."""
     check_outputs(files, inputs)
     progress = Progress(quiet=output.quiet, timings=output.timings)
     with progress.warnings_as_notes():
@@ -69,17 +66,14 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Iterable[str]) -> N
                     "another file."
                 )
             taken.add(str(found.path))
-            _check_folder(name, found.path.parent if Path(name).is_symlink() else Path(name).parent)
+            folder = found.path.parent if Path(name).is_symlink() else Path(name).parent
+            if not folder.is_dir():
+                problem = "is not a folder" if folder.exists() else "does not exist; make it first"
+                raise InputError(f"Cannot write {name}: {folder} {problem}.")
+            if not os.access(folder, os.W_OK):
+                raise InputError(f"Cannot write {name}: the folder {folder} may not be written.")
         if found.before is not None and not os.access(found.path, os.W_OK):
             raise InputError(f"Cannot write {name}: it is write-protected.")
-
-
-def _check_folder(name: str, folder: Path) -> None:
-    if not folder.is_dir():
-        problem = "is not a folder" if folder.exists() else "does not exist; make it first"
-        raise InputError(f"Cannot write {name}: {folder} {problem}.")
-    if not os.access(folder, os.W_OK):
-        raise InputError(f"Cannot write {name}: the folder {folder} may not be written.")
 
 
 def show_result(
@@ -155,31 +149,18 @@ def as_csv(records: Sequence[dict[str, Any]], *, safe: bool = False) -> str:
     "a, b",0.25
     c,
     """
-    lines = _Lines()
+    lines: list[str] = []
+    file: Any = SimpleNamespace(write=lambda line: lines.append(line.removesuffix("\r\n") + "\n"))
     # Up to Python 3.12 only what is in the end of a line is quoted, and both ends must be.
-    writer = csv.writer(lines, lineterminator="\r\n")
+    writer = csv.writer(file, lineterminator="\r\n")
     for row in chain([list(records[0])], (list(each.values()) for each in records)):
         writer.writerow([no_formula(cell) for cell in row] if safe else row)
     return "".join(lines)
 
 
-class _Lines(list[str]):
-    """What is written, line by line, with the end of a line that all systems understand."""
-
-    def write(self, line: str) -> None:
-        """Take a line."""
-        self.append(line.removesuffix("\r\n") + "\n")
-
-
 def no_formula(cell: Any) -> Any:
-    """Return a cell that a spreadsheet shows as it is; only text can be a formula.
-
-    Examples
-    --------
-    >>> no_formula("=1+1"), no_formula("1+1"), no_formula(-1)
-    ("'=1+1", '1+1', -1)
-    """
-    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
+    """Return a cell that a spreadsheet shows as it is; only text can be a formula."""
+    return f"'{cell}" if isinstance(cell, str) and re.match(FORMULA, cell) else cell
 
 
 def end_with(failures: Iterable[str]) -> None:

@@ -2,109 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
+from truemix._arrow_columns import decoded
 from truemix._typing import FloatArray
 from truemix.cli._columns import Codes, Groups, Labels, Rows, groups_of, numbers, read_labels
-from truemix.cli._features import FeatureReader, Features, features_of
-from truemix.cli._keys import about_keys, keys_among
+from truemix.cli._features import Features, about_keys, features_of, keys_among
 from truemix.cli._options import InputOptions
 from truemix.cli._progress import Progress
-from truemix.cli.tables.table import GROUP, KEPT, POSTERIOR, Table
+from truemix.cli.tables.table import GROUP, KEPT, POSTERIOR, Column, Table
 from truemix.exceptions import InputError
-from truemix.validation import LARGEST_SUM_ERROR, ROUNDING, SILENT_SUM_ERROR, shown, shown_list
-
-
-class PosteriorReader:
-    """Gathers posteriors from the columns that are named like the classes.
-
-    Attributes
-    ----------
-    wanted : dict
-        The columns to read; those without names are taken in class order.
-    left_out : collection of str
-        Columns that are known and not read.
-    """
-
-    left_out: Collection[str] = ()
-
-    def __init__(self, table: Table, names: list[str], hint: str = "") -> None:
-        unnamed = len(table.unnamed) == len(names) and not set(table.columns).issuperset(names)
-        self._columns = table.unnamed if unnamed else names
-        table.need_all(self._columns, "the posterior of that class", hint)
-        self._table = table
-        self._rows = Rows(len(names))
-        self.wanted = dict.fromkeys(self._columns, POSTERIOR)
-
-    def add(self, start: int, batch: pa.RecordBatch) -> None:
-        """Take a batch that begins at row ``start``."""
-        found = dict(zip(batch.schema.names, batch.columns, strict=True))
-        columns = {name: found[name] for name in self._columns}
-        self._rows.add(numbers(columns, self._table, start))
-
-    def items(self, unused: list[str], progress: Progress) -> FloatArray:
-        """Return all rows, renormalised where they have to be, after applying the input rules.
-
-        The library has the same rules; here rows have lines, and columns have names.
-        """
-        posteriors = self._rows.array()
-        with np.errstate(over="ignore"):
-            sums = posteriors.sum(axis=1)
-        off = np.abs(sums - 1.0)
-        bad = np.flatnonzero((off > LARGEST_SUM_ERROR) | (posteriors.min(axis=1) < 0))
-        if bad.size:
-            raise self._bad_row(posteriors[bad[0]], int(bad[0]), unused)
-        worst = float(off.max())
-        if worst > SILENT_SUM_ERROR:
-            progress.note(
-                f"rows of {self._table.name} were renormalised; they sum to 1 only within "
-                f"{worst:.1g}."
-            )
-        if worst > ROUNDING * posteriors.shape[1]:
-            posteriors /= sums[:, None]
-        return posteriors
-
-    def _bad_row(self, row: FloatArray, number: int, unused: list[str]) -> InputError:
-        total = f"{self._table.place(number)} sums to {row.sum():.6g}"
-        rule = "Posteriors must be at least 0 and sum to 1 in each row"
-        outside = np.flatnonzero((row < 0) | (row > 1))
-        if outside.size:
-            place = int(outside[0])
-            return InputError(
-                f"{total} and has {row[place]:.6g} in column {shown(self._columns[place])}: these "
-                f"look like logits or scores. {rule}; apply softmax or use predict_proba."
-            )
-        advice = ""
-        if unused and row.sum() < 1:
-            advice = (
-                f" If one of {shown_list(unused)} is a class too, it has no labelled items in the "
-                "reference: add some."
-            )
-        return InputError(
-            f"{total} over the columns {shown_list(self._columns)}. {rule} (within "
-            f"{LARGEST_SUM_ERROR:g}).{advice}"
-        )
-
-
-ItemReader = PosteriorReader | FeatureReader
+from truemix.validation import ROUNDING, SILENT_SUM_ERROR, check_row_sums, shown_list
 
 
 @dataclass(frozen=True)
 class Reference:
-    """Labelled items.
-
-    Attributes
-    ----------
-    X : ndarray
-        Their posteriors, or their features.
-    features : Features or None
-        Which columns are features, if they are.
-    """
+    """Labelled items: their posteriors, or their features."""
 
     name: str
     labels: Labels
@@ -141,11 +57,14 @@ def read_reference(
             f"Column {label!r} has {len(labels.classes):,} different values; is it the column of "
             "labels?"
         )
-    reader = PosteriorReader(table, labels.names, hint)
-    for start, batch in table.batches(reader.wanted):
-        reader.add(start, batch)
-    items = _finished(reader, table, {label, by}, progress)
-    return Reference(table.name, labels, items)
+    columns = _posterior_columns(table, labels.names, hint)
+    rows = Rows(len(columns))
+    for start, batch in table.batches(dict.fromkeys(columns, POSTERIOR)):
+        rows.add(numbers(batch.select(columns), table, start))
+    unused = _unused(table, [label, by, *columns])
+    posteriors = _checked(rows.array(), table, columns, unused, progress)
+    _note_unused(unused, table, progress)
+    return Reference(table.name, labels, posteriors)
 
 
 def _with_features(
@@ -165,7 +84,7 @@ def _with_features(
     if keys:
         progress.note(about_keys(keys, table.name))
     features = replace(features_of(whole.select(used), table), left_out=keys)
-    return Reference(table.name, labels, features.array(whole, table, 0), features)
+    return Reference(table.name, labels, features.array(whole, table), features)
 
 
 def read_target(
@@ -179,47 +98,80 @@ def read_target(
 
     Items are the posteriors of the classes ``names``, unless the reference has ``features``.
     """
-    by, keep = inputs.by, inputs.keep
-    for name in keep:
-        if name in names:
-            raise InputError(
-                f"The option --keep names {name!r}, which is a class; its corrected posterior "
-                "will have that name. Leave the option out."
-            )
-    reader: ItemReader
-    reader = PosteriorReader(table, names) if features is None else FeatureReader(table, features)
+    by, keep = inputs.by, inputs.keep or []
+    clash = next((name for name in keep if name in names), None)
+    if clash is not None:
+        raise InputError(
+            f"The option --keep names {clash!r}, which is a class; its corrected posterior will "
+            "have that name. Leave the option out."
+        )
+    if features is None:
+        columns = _posterior_columns(table, names)
+        wanted = dict.fromkeys(columns, POSTERIOR)
+    else:
+        what = f"a feature in {features.reference}"
+        table.need(features.types, what, "Add it, or drop it from the reference.")
+        columns = list(features.types)
+        wanted = {name: Column("feature", kind) for name, kind in features.types.items()}
     groups = None if by is None else Codes(table, by, "group")
     along = dict.fromkeys(keep, KEPT) | ({} if by is None else {by: GROUP})
-    kept: list[pa.RecordBatch] = []
+    rows, kept, used = Rows(len(columns)), [], []
     n_rows = 0
     with progress.step("read target") as update:
-        for start, batch in table.batches({**along, **reader.wanted}):
-            if not batch.num_rows:
-                continue
+        for start, batch in table.batches({**along, **wanted}):
             if groups is not None:
                 groups.add(start, batch.column(by))
             if keep:
-                kept.append(batch.select(list(keep)))
-            reader.add(start, batch)
+                kept.append(batch.select(keep))
+            if features is None:
+                rows.add(numbers(batch.select(columns), table, start))
+            else:
+                used.append(pa.record_batch({n: decoded(batch.column(n)) for n in columns}))
             n_rows = start + batch.num_rows
             update(f"{n_rows:,} rows")
         # What Arrow keeps for the next file: there is none, and the work needs it.
         pa.default_memory_pool().release_unused()
         if not n_rows:
             raise InputError(f"{table.name} has no rows; at least one item is needed.")
-        return Target(
-            table.name,
-            _finished(reader, table, set(along), progress),
-            None if groups is None else groups_of(groups),
-            pa.Table.from_batches(kept) if kept else None,
+        left_out = [] if features is None else features.left_out
+        unused = _unused(table, [*along, *columns, *left_out])
+        if features is None:
+            X = _checked(rows.array(), table, columns, unused, progress)
+        else:
+            X = features.array(pa.Table.from_batches(used), table)
+        _note_unused(unused, table, progress)
+    found = None if groups is None else groups_of(groups)
+    return Target(table.name, X, found, pa.Table.from_batches(kept) if kept else None)
+
+
+def _posterior_columns(table: Table, names: list[str], hint: str = "") -> list[str]:
+    """Return the columns named like the classes; those without names are taken in class order."""
+    unnamed = len(table.unnamed) == len(names) and not set(table.columns).issuperset(names)
+    columns = table.unnamed if unnamed else names
+    table.need(columns, "the posterior of that class", hint)
+    return columns
+
+
+def _checked(
+    posteriors: FloatArray, table: Table, columns: list[str], unused: list[str], progress: Progress
+) -> FloatArray:
+    """Return posteriors, renormalised in place where they have to be, as the library does."""
+    sums, worst = check_row_sums(posteriors, table.place, columns, unused)
+    off = abs(sums[worst] - 1.0)
+    if off > SILENT_SUM_ERROR:
+        progress.note(
+            f"rows of {table.name} were renormalised; they sum to 1 only within {off:.1g}."
         )
+    if off > ROUNDING * len(columns):
+        posteriors /= sums[:, None]
+    return posteriors
 
 
-def _finished(reader: ItemReader, table: Table, used: set[Any], progress: Progress) -> Any:
-    """Return the items of a reader, and note the columns that nothing was read from."""
-    used = {*used, *reader.wanted, *reader.left_out}
-    unused = [name for name in table.columns if name not in used]
-    items = reader.items(unused, progress)
+def _unused(table: Table, used: Iterable[str | None]) -> list[str]:
+    known = set(used)
+    return [name for name in table.columns if name not in known]
+
+
+def _note_unused(unused: list[str], table: Table, progress: Progress) -> None:
     if unused:
         progress.note(f"not used in {table.name}: {shown_list(unused, most=4)}.")
-    return items

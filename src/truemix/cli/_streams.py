@@ -27,7 +27,7 @@ def tell(text: str) -> None:
     try:
         print(visible(text), file=sys.stderr, flush=True)  # noqa: T201
     except (OSError, ValueError):
-        _discard(sys.stderr)
+        discard(sys.stderr)
 
 
 def write_stdout(data: bytes) -> None:
@@ -42,7 +42,7 @@ def write_stdout(data: bytes) -> None:
                 left = left[sys.stdout.buffer.write(left) :]
             except BlockingIOError as error:
                 left = left[error.characters_written :]
-                _wait_for(sys.stdout)
+                _wait_for_stdout()
 
 
 def flush_stdout() -> None:
@@ -55,12 +55,12 @@ def flush_stdout() -> None:
                 sys.stdout.flush()
                 break
             except BlockingIOError:
-                _wait_for(sys.stdout)
+                _wait_for_stdout()
 
 
-def leave_stdout() -> None:
-    """Discard what is left for stdout: it is a pipe that nobody reads."""
-    _discard(sys.stdout)
+def _wait_for_stdout() -> None:
+    """Wait until a non-blocking pipe accepts more."""
+    select.select([], [sys.stdout], [])
 
 
 @contextmanager
@@ -70,11 +70,11 @@ def _writing_stdout() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        _discard(sys.stdout)
+        discard(sys.stdout)
         raise InputError(f"Cannot write to stdout ({error.strerror or error}).") from None
 
 
-def _discard(stream: TextIO) -> None:
+def discard(stream: TextIO) -> None:
     """Redirect a stream to the null device: Python flushes it at exit, and would fail again."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -82,11 +82,6 @@ def _discard(stream: TextIO) -> None:
         os.close(nowhere)
     with suppress(OSError, ValueError):
         stream.flush()
-
-
-def _wait_for(stream: TextIO) -> None:
-    """Wait until a non-blocking pipe accepts more."""
-    select.select([], [stream], [])
 
 
 # --- while the program runs -------------------------------------------------------------------

@@ -6,17 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from truemix.estimates import text
 from truemix.estimates.checks import CANNOT_TELL, FAILED, NOT_CHECKED, PASSED
-from truemix.estimates.text import (
-    DASH,
-    Table,
-    about_intervals,
-    chance,
-    intervals,
-    items,
-    percent,
-    shown_name,
-)
+from truemix.estimates.text import Table, percent, shown_name
 
 # Verdicts of a check, in a cell of a table.
 FITS = {PASSED: "yes", FAILED: "no", CANNOT_TELL: "cannot tell", NOT_CHECKED: ""}
@@ -27,11 +19,15 @@ _MAX_EXPLAINED = 5
 def summary_table(summary: dict[str, Any]) -> Table:
     """Return the summary of an estimate as a table, like the repr of an estimate."""
     by, groups, bounds = summary["by"], summary["groups"], summary["interval"] is not None
-    title = f"{summary['method']}: the mix of {items(summary['target']['n_items'])}"
-    below = [about_intervals(summary["level"], summary["estimand"])] if bounds else []
+    title = f"{summary['method']}: the mix of {text.items(summary['target']['n_items'])}"
+    below = [text.about_intervals(summary["level"], summary["estimand"])] if bounds else []
     columns = ["class", "estimate", *(["interval"] if bounds else []), "counted", "reference"]
     if by is None:
-        below += _about_checks(groups[0])
+        (group,) = groups
+        below += [] if group["unknown"] is None else [group["unknown"]["sentence"]]
+        # Failures come apart.
+        checks = group["checks"].values()
+        below += [each["explanation"] for each in checks if each["verdict"] != FAILED]
         return Table(title, columns, _summary_rows(summary, columns), below)
     rose = bounds and summary["ordered"]
     shifts = [group["checks"]["label_shift"] for group in groups]
@@ -47,40 +43,48 @@ def summary_table(summary: dict[str, Any]) -> Table:
     return Table(f"{title} by {name}", [name, *columns[1:]], rows, below, left=2)
 
 
-def _about_checks(group: dict[str, Any]) -> list[str]:
-    """Return lines about items of no class, and about checks that passed; failures come apart."""
-    about = [] if group["unknown"] is None else [group["unknown"]["sentence"]]
-    return about + [
-        each["explanation"] for each in group["checks"].values() if each["verdict"] != FAILED
-    ]
+def summary_records(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the numbers of a summary, one record for each class of each group."""
+    records = []
+    for group in summary["groups"]:
+        unknown, shift = group["unknown"] or {}, group["checks"]["label_shift"]
+        adjusted = shift.get("adjusted_p_value")
+        of_group = {
+            "group": group["group"],
+            "n_items": group["n_items"],
+            "unknown": unknown.get("share"),
+            "unknown_lower": unknown.get("lower"),
+            "unknown_upper": unknown.get("upper"),
+            "check": shift["verdict"],
+            "check_p_value": shift.get("p_value") if adjusted is None else adjusted,
+        }
+        records += [{**each, **of_group} for each in group["classes"]]
+    return records
 
 
 def _summary_rows(summary: dict[str, Any], columns: list[str]) -> list[list[str]]:
-    found = classes_by_group(summary)
-    bounds = _intervals([each for _, each in found])
+    records = summary_records(summary)
+    bounds = [""] * len(records)
+    if summary["interval"] is not None:
+        limits = np.array([[each["lower"], each["upper"]] for each in records])
+        bounds = text.intervals(limits, text.DASH, " %")
     rows = []
-    for (group, each), interval in zip(found, bounds, strict=True):
-        unknown, increase = group["unknown"], each["prob_increase"]
+    for each, interval in zip(records, bounds, strict=True):
+        unknown, increase = each["unknown"], each["prob_increase"]
         cells = {
-            "group": shown_name(group["group"]),
+            "group": shown_name(each["group"]),
             "class": shown_name(each["class"]),
             "estimate": percent(each["share"]),
             "interval": interval,
             "counted": percent(each["classify_and_count"]),
             "reference": percent(each["reference"]),
-            "rose": "" if increase is None else chance(increase),
-            "fits": FITS[group["checks"]["label_shift"]["verdict"]],
-            "unknown": "" if unknown is None else percent(unknown["share"]),
-            "items": f"{group['n_items']:,}",
+            "rose": "" if increase is None else text.chance(increase),
+            "fits": FITS[each["check"]],
+            "unknown": "" if unknown is None else percent(unknown),
+            "items": f"{each['n_items']:,}",
         }
         rows.append([cells[name] for name in columns])
     return rows
-
-
-def _intervals(classes: list[dict[str, Any]]) -> list[str]:
-    if classes[0]["lower"] is None:
-        return [""] * len(classes)
-    return intervals(np.array([[each["lower"], each["upper"]] for each in classes]), DASH, " %")
 
 
 def weight_table(content: dict[str, Any]) -> Table:
@@ -88,12 +92,12 @@ def weight_table(content: dict[str, Any]) -> Table:
     bounds = content["classes"][0]["lower"] is not None
     rows = []
     for each in content["classes"]:
-        interval = [f"{each['lower']:.3f} {DASH} {each['upper']:.3f}"] if bounds else []
+        interval = [f"{each['lower']:.3f} {text.DASH} {each['upper']:.3f}"] if bounds else []
         shares = [percent(each["share"]), percent(each["reference"])]
         rows.append([shown_name(each["class"]), f"{each['weight']:.3f}", *interval, *shares])
     header = ["class", "weight", *(["interval"] if bounds else []), "estimate", "reference"]
-    title = f"{content['method']}: class weights for {items(content['n_items'])}"
-    below = [about_intervals(content["level"], content["estimand"])] if bounds else []
+    title = f"{content['method']}: class weights for {text.items(content['n_items'])}"
+    below = [text.about_intervals(content["level"], content["estimand"])] if bounds else []
     below.append(content["checks"]["label_shift"]["explanation"])
     return Table(title, header, rows, below)
 
@@ -139,8 +143,3 @@ def group_check_table(content: dict[str, Any]) -> Table:
 def _verdict(content: dict[str, Any]) -> str:
     verdict = "passed" if content["passed"] else "failed"
     return f"Label shift: {verdict} at significance level {content['significance']:g}"
-
-
-def classes_by_group(summary: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Return each class of each group, with its group."""
-    return [(group, each) for group in summary["groups"] for each in group["classes"]]

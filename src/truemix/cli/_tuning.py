@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from truemix._version import __version__
 from truemix.cli import _methods as methods
-from truemix.cli._classifiers import ClassifierChoice, check_parameters, pipeline
+from truemix.cli._classifiers import ClassifierChoice, check_parameters
 from truemix.cli._features import training_columns
 from truemix.cli._options import MethodOptions, ReferenceOptions
 from truemix.cli._progress import Progress
@@ -42,38 +42,25 @@ class Choice:
 
     def with_setting(self, setting: dict[str, Any]) -> Choice:
         """Return the choice with the parameters of one setting of a grid."""
-        own = {k: v for k, v in setting.items() if not k.startswith(_PREFIX)}
-        method = replace(self.method, **{k: _typed(k, v) for k, v in own.items()})
+        own: Any = {k: v for k, v in setting.items() if not k.startswith(_PREFIX)}
+        # As it would have been typed.
+        own |= {name: f"{own[name]}" for name in methods.READ_AS_TEXT & set(own)}
+        own |= {"prior": [f"{own['prior']}"]} if "prior" in own else {}
+        method = replace(self.method, **own)
         if self.classifier is None:
             return replace(self, method=method)
         inner = {k.removeprefix(_PREFIX): v for k, v in setting.items() if k not in own}
         parameters = {**self.classifier.parameters, **inner}
         return Choice(method, replace(self.classifier, parameters=parameters))
 
-    def arguments(self) -> list[str]:
-        """Return the options that repeat the choice."""
-        classifier = [] if self.classifier is None else ["--classifier", self.classifier.text]
-        return classifier + methods.arguments_of(self.method)
+    def options(self) -> dict[str, Any]:
+        """Return the options that give the choice again."""
+        classifier = None if self.classifier is None else self.classifier.text
+        return {"classifier": classifier, **vars(self.method)}
 
 
-def _typed(name: str, value: Any) -> Any:
-    """Return a value as it would have been typed."""
-    if name == "prior":
-        return [f"{value}"]
-    return f"{value}" if name in methods.READ_AS_TEXT else value
-
-
-# --- the grid ---------------------------------------------------------------------------------
-
-
-def parse_grid(texts: list[str]) -> Grid:
-    """Return the grid that the user typed, such as ``bandwidth=0.1,0.3``.
-
-    Examples
-    --------
-    >>> parse_grid(["bandwidth=0.1,0.3", "kernel=ilr"])
-    {'bandwidth': [0.1, 0.3], 'kernel': ['ilr']}
-    """
+def _parse_grid(texts: list[str]) -> Grid:
+    """Return the grid that the user typed, such as ``bandwidth=0.1,0.3``."""
     grid: Grid = {}
     for text in texts:
         name, sign, values = text.partition("=")
@@ -117,11 +104,12 @@ def _default_grid(choice: Choice) -> Grid:
         grid = {_PREFIX + k: v for k, v in own.items() if k not in decided}
     options, decided = choice.method, methods.given_parameters(choice.method)
     name, kernel = _point_method(options), options.kernel or "aitchison"
-    grids: dict[str, Grid] = {"emq": {"calibration": [None, "ts", "bcts", "vs", "nbvs"]}}
+    own = {}
     if name == "kdey":
-        densities = {"bandwidth": BANDWIDTHS[kernel].tolist(), "shrinkage": [*SHRINKAGES[kernel]]}
-        grids[name] = densities
-    grid.update({k: v for k, v in grids.get(name, {}).items() if k not in decided})
+        own = {"bandwidth": BANDWIDTHS[kernel].tolist(), "shrinkage": [*SHRINKAGES[kernel]]}
+    elif name == "emq":
+        own = {"calibration": [None, "ts", "bcts", "vs", "nbvs"]}
+    grid.update({k: v for k, v in own.items() if k not in decided})
     if not grid:
         name = methods.method_name(options.method)
         raise InputError(
@@ -136,23 +124,9 @@ def _point_method(options: MethodOptions) -> str:
     return methods.method_name(options.method).rpartition("-")[2]
 
 
-# --- the search -------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Found:
-    """What a search has found.
-
-    Attributes
-    ----------
-    content : dict
-        The result as plain numbers and text: each setting with its mean error and the error's
-        standard error, best first, and the parameters of the best one.
-    complete : bool
-        Whether all settings were tried.
-    reference : Reference
-        The labelled items.
-    """
+    """The result of a search as plain numbers and text, and whether all settings were tried."""
 
     content: dict[str, Any]
     complete: bool
@@ -168,7 +142,7 @@ def search(
 
     check_metric(metric)
     method = type(methods.quantifier_of(choice.method)).__name__
-    grid = parse_grid(typed) if typed else _default_grid(choice)
+    grid = _parse_grid(typed) if typed else _default_grid(choice)
     _check_grid(grid, choice)
     candidate = _candidate(choice.method, grid)
     with progress.step("read reference"), ExitStack() as stack:
@@ -176,9 +150,7 @@ def search(
         features = choice.classifier is not None
         reference = read_reference(table, inputs.label, None, progress, features=features)
     # What depends on the data: a classifier, and a prior by class.
-    if choice.classifier is not None and reference.features is not None:
-        model = pipeline(choice.classifier, reference.features, methods.seed_of(choice.method))
-        give_classifier(candidate, model)
+    give_classifier(candidate, choice.classifier, reference, choice.method)
     if choice.method.prior and "prior" in candidate.get_params() and "prior" not in grid:
         candidate.set_params(prior=methods.prior_of(choice.method.prior, reference.labels.classes))
     inside = {name.replace(_PREFIX, _INSIDE): values for name, values in grid.items()}
@@ -187,7 +159,13 @@ def search(
     )
     with progress.step("search", spinner=False), training(reference):
         searching.fit(reference.X, reference.labels.items)
-    settings = _settings(searching.records_, metric)
+    settings = []
+    for record in sorted(searching.records_, key=lambda record: record["rank"]):
+        known = {_outside(name): value for name, value in record.items()}
+        score, error = known.pop("score"), known.pop("standard_error")
+        del known["rank"], known["seconds"]
+        error = None if math.isnan(error) else error
+        settings.append({**known, metric: score, "standard_error": error})
     content = {
         "truemix": __version__,
         "method": method,
@@ -213,19 +191,6 @@ def _candidate(options: MethodOptions, grid: Grid) -> Quantifier:
         return methods.quantifier_of(options)
     point.set_params(**{k: v for k, v in methods.given_parameters(options).items() if k in own})
     return point
-
-
-def _settings(records: list[dict[str, Any]], metric: str) -> list[dict[str, Any]]:
-    """Return the settings of a search as plain rows, best first."""
-    rows = []
-    for record in sorted(records, key=lambda record: record["rank"]):
-        known = {_outside(name): value for name, value in record.items()}
-        score, error = known.pop("score"), known.pop("standard_error")
-        del known["rank"], known["seconds"]
-        rows.append(
-            {**known, metric: score, "standard_error": None if math.isnan(error) else error}
-        )
-    return rows
 
 
 def _outside(name: str) -> str:

@@ -1,4 +1,7 @@
-"""From two files to a fitted quantifier and the target's posteriors: what commands share."""
+"""From two files to a fitted quantifier and the target's posteriors: what commands share.
+
+In place of labelled items, REFERENCE may be a quantifier that ``truemix tune`` has saved.
+"""
 
 from __future__ import annotations
 
@@ -7,32 +10,30 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from truemix._archive import is_archive
 from truemix._typing import FloatArray
-from truemix.cli._classifiers import classifier_choice, few_threads, pipeline
-from truemix.cli._features import Features
-from truemix.cli._methods import prior_of, quantifier_of, seed_of
+from truemix.cli import _methods as methods
+from truemix.cli._classifiers import ClassifierChoice, classifier_choice, few_threads, pipeline
+from truemix.cli._features import training_columns
 from truemix.cli._options import InputOptions, MethodOptions
 from truemix.cli._progress import Progress
 from truemix.cli._reading import Reference, Target, read_reference, read_target
-from truemix.cli._saved import is_saved, load_saved, n_references
 from truemix.cli.tables import open_table
-from truemix.cli.tables.source import STDIN, open_source
+from truemix.cli.tables.source import STDIN, Source, open_source
 from truemix.exceptions import InputError
 
 if TYPE_CHECKING:
     from truemix.quantifiers import Quantifier
 
+# Parameters that can be changed without fitting again.
+_CHANGEABLE = ("temperature", "estimand", "draws", "prior")
+
 
 @dataclass(frozen=True)
 class Prepared:
-    """A fitted quantifier and the target.
+    """A fitted quantifier and the target; name of the reference, and its items if it knows.
 
-    Attributes
-    ----------
-    name, n_reference : str, int or None
-        Name of the reference and number of its items, as far as it is known.
-    training : tuple or None
-        The classifier, not fitted, and what to fit it on; None if posteriors were given.
+    ``training`` is the classifier, not fitted, and what to fit it on, unless posteriors were given.
     """
 
     quantifier: Quantifier
@@ -42,9 +43,9 @@ class Prepared:
     training: tuple[Any, Reference] | None = None
 
     @property
-    def features(self) -> Features | None:
-        """The columns that a classifier was trained on; None if posteriors were given."""
-        return None if self.training is None else self.training[1].features
+    def columns(self) -> dict[str, Any]:
+        """Which columns a classifier was trained on, and which were left out, for the output."""
+        return training_columns(None if self.training is None else self.training[1].features)
 
     def scoring(self) -> AbstractContextManager[None]:
         """Return a context in which a classifier may score the target."""
@@ -71,46 +72,52 @@ def prepare(inputs: InputOptions, options: MethodOptions, progress: Progress) ->
         # Cheap checks first: a wrong name, a wrong option, a wrong header.
         source = open_source(inputs.reference, stack)
         target_source = open_source(inputs.target, stack)
-        quantifier = None if is_saved(source) else quantifier_of(options)
+        saved = source.kind() == "NPZ" and is_archive(source.path)
+        quantifier = None if saved else methods.quantifier_of(options)
         table = open_table(target_source)
-        if inputs.by is not None:
-            table.need(inputs.by, "as --by says")
-        table.need_all(inputs.keep, "as --keep says")
+        table.need([] if inputs.by is None else [inputs.by], "as --by says")
+        table.need(inputs.keep or [], "as --keep says")
         if quantifier is None:
             if inputs.label is not None:
                 progress.note(f"--label is not needed: {source.name} is a saved quantifier.")
             with progress.step("read quantifier"):
-                quantifier = load_saved(source, options, inputs.classifier)
+                quantifier = _load(source, options, inputs.classifier)
             names = [str(label) for label in quantifier.classes_.tolist()]
             target = read_target(table, names, None, inputs, progress)
-            return Prepared(quantifier, target, source.name, n_references(quantifier))
+            return Prepared(quantifier, target, source.name, _n_references(quantifier))
         choice = None if inputs.classifier is None else classifier_choice(inputs.classifier)
         with progress.step("read reference"):
             reference = read_reference(
                 open_table(source), inputs.label, inputs.by, progress, features=choice is not None
             )
         target = read_target(table, reference.labels.names, reference.features, inputs, progress)
-    model = None
-    if choice is not None and reference.features is not None:
-        model = pipeline(choice, reference.features, seed_of(options))
-        give_classifier(quantifier, model)
+    model = give_classifier(quantifier, choice, reference, options)
     with progress.step("fit"):
         fit(quantifier, options, reference)
     fitted_on = None if model is None else (model, reference)
     return Prepared(quantifier, target, reference.name, reference.n_items, fitted_on)
 
 
-def give_classifier(quantifier: Quantifier, model: Any) -> None:
-    """Let the quantifier, or the one inside of it, train a classifier."""
+def give_classifier(
+    quantifier: Quantifier,
+    choice: ClassifierChoice | None,
+    reference: Reference,
+    options: MethodOptions,
+) -> Any:
+    """Let the quantifier, or the one inside of it, train the chosen classifier; return that."""
+    if choice is None or reference.features is None:
+        return None
+    model = pipeline(choice, reference.features, methods.seed_of(options))
     inner = hasattr(quantifier, "quantifier")
     quantifier.set_params(**{"quantifier__classifier" if inner else "classifier": model})
+    return model
 
 
 def fit(quantifier: Quantifier, options: MethodOptions, reference: Reference) -> None:
     """Fit the quantifier on the reference."""
     labels = reference.labels
     if options.prior:
-        quantifier.set_params(prior=prior_of(options.prior, labels.classes))
+        quantifier.set_params(prior=methods.prior_of(options.prior, labels.classes))
     with training(reference):
         quantifier.fit(reference.X, labels.items)
 
@@ -130,3 +137,61 @@ def training(reference: Reference) -> Iterator[None]:
         # The first line of scikit-learn's message; the rest is for programmers.
         reason = str(error).strip().splitlines()[0].rstrip(".")
         raise InputError(f"The classifier cannot be trained: {reason}.") from None
+
+
+# --- saved quantifiers ------------------------------------------------------------------------
+
+
+def _load(source: Source, options: MethodOptions, classifier: str | None) -> Quantifier:
+    """Return a saved quantifier with the parameters that the user changes."""
+    from truemix.persistence import load
+
+    quantifier = load(source.path)
+    known = quantifier.get_params()
+    changes = methods.given_parameters(options)
+    changes |= {"prior": options.prior} if options.prior else {}
+    changes |= {} if classifier is None else {"classifier": classifier}
+    _check_changes(quantifier, options.method, changes, source.name)
+    if options.prior:
+        changes["prior"] = methods.prior_of(options.prior, quantifier.classes_)
+    if options.seed is not None and "random_state" in known:
+        changes["random_state"] = methods.seed_of(options)
+    if not changes:
+        return quantifier
+    changed = type(quantifier)(**{**quantifier.get_params(deep=False), **changes})
+    # As if it had been saved with these parameters: what follows from them is made again.
+    changed.restore(quantifier.state())
+    return changed
+
+
+def _check_changes(
+    quantifier: Quantifier, method: str | None, changes: dict[str, Any], name: str
+) -> None:
+    kind = type(quantifier).__name__
+    inner = getattr(quantifier, "quantifier", None)
+    own = kind if inner is None else f"{kind}{type(inner).__name__}"
+    if method is not None and methods.method_name(method).replace("-", "") != own.lower():
+        raise InputError(
+            f"{name} is a saved quantifier of the method {own}, but --method is {method}; leave "
+            "the option out, or give labelled items as REFERENCE."
+        )
+    for parameter in changes:
+        option = methods.option_of(parameter)
+        if parameter not in _CHANGEABLE:
+            raise InputError(
+                f"{name} is a saved quantifier, whose {parameter} is already decided; leave "
+                f"{option} out, or give labelled items as REFERENCE."
+            )
+        if parameter not in quantifier.get_params():
+            raise InputError(
+                f"{name} is a saved quantifier of the method {kind}, which has no {parameter}; "
+                f"leave {option} out."
+            )
+
+
+def _n_references(quantifier: Quantifier) -> int | None:
+    """Return the number of items that a quantifier was fitted on, if it remembers."""
+    if quantifier.references_ is not None:
+        return len(quantifier.references_[1])
+    counts = getattr(quantifier.model_, "counts_", None)
+    return None if counts is None else round(counts.sum())

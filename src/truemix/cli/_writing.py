@@ -11,17 +11,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from truemix._arrow_columns import check_type, row_out_of_range
+from truemix._arrow_columns import check_type, decoded, row_out_of_range
 from truemix._escaping import visible
 from truemix._files import atomic_write
 from truemix._typing import AnyArray, FloatArray
-from truemix.cli._columns import as_text, decoded, is_number
+from truemix.cli._columns import as_text, is_number
 from truemix.cli._output import FORMULA, no_formula
 from truemix.exceptions import InputError
 from truemix.validation import shown
 
-EXTENSIONS = (".csv", ".tsv", ".parquet", ".arrow", ".feather", ".npz")
-_TEXT_ONLY = {".csv", ".tsv", ".npz"}
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+EXTENSIONS = (*_SEPARATORS, ".parquet", ".arrow", ".feather", ".npz")
+_TEXT_ONLY = {*_SEPARATORS, ".npz"}
 
 
 def check_kind(out: str | None, keep: Sequence[str] | None) -> None:
@@ -42,7 +43,7 @@ def check_kept(kept: pa.Table, out: str) -> None:
         noun = f"The kept column {shown(name)}"
         if kind in _TEXT_ONLY:
             check_type(column.type, "kept", noun)
-            if any(row_out_of_range(chunk) is not None for chunk in column.chunks):
+            if row_out_of_range(column) is not None:
                 raise InputError(
                     f"{noun} has a date of no year from 1 to 9999, or a time of no day; repair it, "
                     "or leave it out of --keep."
@@ -68,7 +69,9 @@ def write_posteriors(
 ) -> None:
     """Write kept columns and one column of posteriors per class."""
     names = [str(label) for label in classes.tolist()]
-    before = {} if kept is None else {n: kept.column(n).combine_chunks() for n in kept.column_names}
+    # An Arrow file has one dictionary for all chunks of a column.
+    whole = pa.table({}) if kept is None else kept.combine_chunks()
+    before = dict(zip(whole.column_names, whole.columns, strict=True))
     kind = Path(out).suffix.lower()
     with atomic_write(out) as file:
         if kind == ".npz":
@@ -76,7 +79,7 @@ def write_posteriors(
             return
         columns = {name: pa.array(posteriors[:, k]) for k, name in enumerate(names)}
         table = pa.table({**before, **columns})
-        if safe_csv and kind in {".csv", ".tsv"}:
+        if safe_csv and kind in _SEPARATORS:
             table = _without_formulas(table)
         _write_arrow(file, table, kind)
 
@@ -85,7 +88,7 @@ def _without_formulas(table: pa.Table) -> pa.Table:
     """Return a table in which no name and no text is a formula to a spreadsheet."""
     columns = []
     for column in table.columns:
-        text = decoded(column.combine_chunks())
+        text = decoded(column)
         if pa.types.is_string(text.type):
             quoted = pc.binary_join_element_wise("'", text, "")
             text = pc.if_else(pc.match_substring_regex(text, FORMULA), quoted, text)
@@ -94,12 +97,10 @@ def _without_formulas(table: pa.Table) -> pa.Table:
 
 
 def _write_arrow(file: BinaryIO, table: pa.Table, kind: str) -> None:
-    if kind in {".csv", ".tsv"}:
+    if kind in _SEPARATORS:
         from pyarrow import csv
 
-        options = csv.WriteOptions(
-            delimiter="\t" if kind == ".tsv" else ",", quoting_style="needed"
-        )
+        options = csv.WriteOptions(delimiter=_SEPARATORS[kind], quoting_style="needed")
         csv.write_csv(table, file, options)
     elif kind == ".parquet":
         from pyarrow.parquet import write_table
@@ -111,14 +112,14 @@ def _write_arrow(file: BinaryIO, table: pa.Table, kind: str) -> None:
 
 
 def _write_npz(
-    file: BinaryIO, posteriors: FloatArray, names: list[str], before: dict[str, pa.Array]
+    file: BinaryIO, posteriors: FloatArray, names: list[str], before: dict[str, pa.ChunkedArray]
 ) -> None:
     arrays: dict[str, AnyArray] = {"X": posteriors, "classes": np.array(names)}
     for name, column in before.items():
         if name in arrays:
             raise InputError(f"An NPZ file cannot hold a kept column named {name!r}; rename it.")
         if is_number(decoded(column).type) and not column.null_count:
-            arrays[name] = decoded(column).to_numpy(zero_copy_only=False)
+            arrays[name] = decoded(column).to_numpy()
         else:
             arrays[name] = np.array(as_text(column).to_pylist())
     np.savez_compressed(file, **arrays)  # type: ignore[arg-type]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
 
 from truemix.cli import _options as options
 
@@ -13,56 +11,40 @@ if TYPE_CHECKING:
     from truemix.estimates import Estimate
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Options(options.IntervalOptions, options.InputOptions):
+    keep: list[str] | None = options.option(  # noqa: RUF009
+        "COLUMN", False, "Column of TARGET to pass through to --out; again for another one."
+    )
+    out: str | None = options.output_option(
+        "FILE",
+        False,
+        "Write the corrected posteriors, one column per class, as .csv, .tsv, .parquet, .arrow, "
+        ".feather or .npz.",
+    )
+    weights: str | None = options.output_option(
+        "FILE", "stdout", "Write the class weights to this file."
+    )
+
+
 @options.with_options
-def adapt(
-    inputs: options.InputOptions,
-    method: Annotated[options.MethodOptions, options.MODEL_OPTIONS],
-    output: options.OutputOptions,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            show_default=False,
-            help="Column of TARGET to pass through to --out; again for another one.",
-        ),
-    ] = None,
-    level: options.Level = None,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            rich_help_panel=options.OUTPUT,
-            help="Write the corrected posteriors, one column per class, as .csv, .tsv, .parquet, "
-            ".arrow, .feather or .npz.",
-        ),
-    ] = None,
-    weights: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            show_default="stdout",
-            rich_help_panel=options.OUTPUT,
-            help="Write the class weights to this file.",
-        ),
-    ] = None,
-) -> None:
+def adapt(method: Annotated[options.MethodOptions, options.MODEL_OPTIONS], given: _Options) -> None:
     """Correct the posteriors of TARGET for its own mix, and show class weights.
 
     The weight of a class is its estimated share over its share in REFERENCE.
     """
-    from truemix.cli._features import training_columns
     from truemix.cli._methods import level_of
     from truemix.cli._output import end_with, reporting, show_result
     from truemix.cli._tables import weight_table
     from truemix.cli._work import prepare
     from truemix.cli._writing import check_kept, check_kind, write_posteriors
 
-    files = {"--out": out, "--weights": weights}
-    with reporting(output, files, [inputs.reference, inputs.target]) as progress:
-        check_kind(out, keep)
-        level_used = level_of(level, method.method)
-        prepared = prepare(replace(inputs, keep=tuple(keep or ())), method, progress)
+    out = given.out
+    files = {"--out": out, "--weights": given.weights}
+    with reporting(given, files, [given.reference, given.target]) as progress:
+        check_kind(out, given.keep)
+        level = level_of(given.level, method.method)
+        prepared = prepare(given, method, progress)
         kept = prepared.target.kept
         if out is not None and kept is not None:
             check_kept(kept, out)
@@ -72,10 +54,10 @@ def adapt(
             with progress.step("adapt"):
                 adapted = found.adapt(prepared.posteriors())
             with progress.step("write"):
-                write_posteriors(adapted, found.classes, kept, out, safe_csv=output.safe_csv)
-        content = {**_content(found, level_used), **training_columns(prepared.features)}
-        show_result(content, lambda found: found["classes"], weight_table, output, weights)
-    end_with(found.warnings(level_used))
+                write_posteriors(adapted, found.classes, kept, out, safe_csv=given.safe_csv)
+        content = {**_content(found, level), **prepared.columns}
+        show_result(content, lambda found: found["classes"], weight_table, given, given.weights)
+    end_with(found.warnings(level))
 
 
 def _content(estimate: Estimate, level: float) -> dict[str, Any]:
@@ -97,6 +79,7 @@ def _content(estimate: Estimate, level: float) -> dict[str, Any]:
         }
         for place, label in enumerate(estimate.classes.tolist())
     ]
+    method = point_method(estimate.method, estimate.settings)
     return {
         "truemix": __version__,
         "method": estimate.method,
@@ -104,9 +87,5 @@ def _content(estimate: Estimate, level: float) -> dict[str, Any]:
         "level": level,
         "n_items": estimate.n_items,
         "classes": classes,
-        "checks": {
-            LABEL_SHIFT: not_checked(
-                point_method(estimate.method, estimate.settings), "truemix check tells."
-            )
-        },
+        "checks": {LABEL_SHIFT: not_checked(method, "truemix check tells.")},
     }

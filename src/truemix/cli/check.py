@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -29,43 +29,30 @@ def _refuse_level(value: str | None) -> None:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Options(options.OutputOptions, options.InputOptions):
+    by: str | None = options.option(
+        "COLUMN",
+        False,
+        "Column of TARGET with groups, such as weeks: each is checked by itself, with p-values "
+        "adjusted for their number.",
+    )
+    significance: float = options.method_option(
+        "P",
+        True,
+        "Significance level: how often the check may fail although label shift holds.",
+        default=0.05,
+    )
+    level: str | None = options.option(
+        None, True, "See --significance.", hidden=True, callback=_refuse_level
+    )
+    items: str | None = options.output_option(
+        "FILE.csv", False, "Write all items of TARGET, the most unusual first."
+    )
+
+
 @options.with_options
-def check(
-    inputs: options.InputOptions,
-    method: Annotated[options.MethodOptions, _DENSITY_OPTIONS],
-    output: options.OutputOptions,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            show_default=False,
-            help="Column of TARGET with groups, such as weeks: each is checked by itself, with "
-            "p-values adjusted for their number.",
-        ),
-    ] = None,
-    significance: Annotated[
-        float,
-        typer.Option(
-            metavar="P",
-            rich_help_panel=options.METHOD,
-            help="Significance level: how often the check may fail although label shift holds.",
-        ),
-    ] = 0.05,
-    level: Annotated[
-        str | None,
-        typer.Option("--level", hidden=True, callback=_refuse_level, help="See --significance."),
-    ] = None,
-    out: options.Out = None,
-    items: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE.csv",
-            show_default=False,
-            rich_help_panel=options.OUTPUT,
-            help="Write all items of TARGET, the most unusual first.",
-        ),
-    ] = None,
-) -> None:
+def check(method: Annotated[options.MethodOptions, _DENSITY_OPTIONS], given: _Options) -> None:
     """Check whether TARGET looks like a mix of the classes in REFERENCE at all.
 
     Every estimate assumes that items of a class look as they do in REFERENCE. New classes, other
@@ -78,18 +65,18 @@ def check(
     from truemix.cli._work import prepare
     from truemix.validation import check_number
 
-    files = {"--out": out, "--items": items}
-    with reporting(output, files, [inputs.reference, inputs.target]) as progress:
-        check_number(significance, "significance")
-        prepared = prepare(replace(inputs, by=by), method, progress)
+    files = {"--out": given.out, "--items": given.items}
+    with reporting(given, files, [given.reference, given.target]) as progress:
+        check_number(given.significance, "significance")
+        prepared = prepare(given, method, progress)
         with progress.step("check"), prepared.scoring():
-            checks = _checks(prepared, significance, seed_of(method))
-        content = _content(prepared, checks, by, significance)
-        if items is not None:
+            checks = _checks(prepared, given.significance, seed_of(method))
+        content = _content(prepared, checks, given.by, given.significance)
+        if given.items is not None:
             with progress.step("write items"):
-                write(as_csv(_items(prepared, checks), safe=output.safe_csv), items)
-        table = check_table if by is None else group_check_table
-        show_result(content, _records, table, output, out)
+                write(as_csv(_items(prepared, checks), safe=given.safe_csv), given.items)
+        table = check_table if given.by is None else group_check_table
+        show_result(content, _records, table, given, given.out)
     if not content["passed"]:
         raise typer.Exit(A_DIAGNOSTIC_FAILED)
 
@@ -101,7 +88,7 @@ def _checks(prepared: Prepared, significance: float, seed: int) -> dict[Any, Shi
     quantifier, target = prepared.quantifier, prepared.target
     if target.groups is None:
         return {None: label_shift(quantifier, target.X, level=significance, random_state=seed)}
-    codes, names = target.groups.codes, target.groups.names
+    names, codes = target.groups
     found = label_shift_by(quantifier, target.X, codes, level=significance, random_state=seed)
     return {names[code]: each for code, each in found.items()}
 
@@ -110,24 +97,21 @@ def _content(
     prepared: Prepared, checks: dict[Any, ShiftCheck], by: str | None, significance: float
 ) -> dict[str, Any]:
     from truemix._version import __version__
-    from truemix.cli._features import training_columns
     from truemix.report.plain import plain, plain_name
 
     groups = [
         {"group": None if name is None else plain_name(name), **plain(each.summary())}
         for name, each in checks.items()
     ]
+    n_items = sum(group["n_items"] for group in groups)
     return {
         "truemix": __version__,
         "check": "label_shift",
         "significance": significance,
         "passed": all(group["passed"] for group in groups),
         "reference": {"name": prepared.name, "n_items": prepared.n_reference},
-        "target": {
-            "name": prepared.target.name,
-            "n_items": sum(group["n_items"] for group in groups),
-        },
-        **training_columns(prepared.features),
+        "target": {"name": prepared.target.name, "n_items": n_items},
+        **prepared.columns,
         "by": by,
         "groups": groups,
     }

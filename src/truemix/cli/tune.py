@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,92 +13,70 @@ from truemix.cli import _options as options
 from truemix.exceptions import InputError
 
 if TYPE_CHECKING:
-    from truemix.cli._progress import Progress
-    from truemix.cli._tuning import Choice, Found
     from truemix.estimates.text import Table
 
 _MAX_ROWS = 15
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Options(options.OutputOptions, options.ReferenceOptions):
+    grid: list[str] | None = options.option(  # noqa: RUF009
+        "NAME=VALUE,…",
+        "one that suits the method",
+        "Values to try for a parameter; repeat it for another one. Parameters of a classifier have "
+        "the prefix classifier., such as classifier.C.",
+    )
+    metric: str = options.option(
+        "NAME",
+        True,
+        "Error to minimise: absolute_error, relative_absolute_error, squared_error, kl_divergence "
+        "or weight_ratio_error.",
+        default="absolute_error",
+    )
+    out: str | None = options.output_option(
+        "FILE",
+        False,
+        "Save the chosen quantifier, fitted on all of REFERENCE; `truemix estimate` takes it in "
+        "place of REFERENCE.",
+    )
+
+
 @options.with_options
-def tune(
-    inputs: options.ReferenceOptions,
-    method: Annotated[options.MethodOptions, options.MODEL_OPTIONS],
-    output: options.OutputOptions,
-    grid: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE,…",
-            show_default="one that suits the method",
-            help="Values to try for a parameter; repeat it for another one. Parameters of a "
-            "classifier have the prefix classifier., such as classifier.C.",
-        ),
-    ] = None,
-    metric: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Error to minimise: absolute_error, relative_absolute_error, squared_error, "
-            "kl_divergence or weight_ratio_error.",
-        ),
-    ] = "absolute_error",
-    out: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            rich_help_panel=options.OUTPUT,
-            help="Save the chosen quantifier, fitted on all of REFERENCE; `truemix estimate` takes "
-            "it in place of REFERENCE.",
-        ),
-    ] = None,
-) -> None:
+def tune(method: Annotated[options.MethodOptions, options.MODEL_OPTIONS], given: _Options) -> None:
     """Choose settings of a method by the error on bags of held-out items.
 
     40 % of REFERENCE are held out, and 100 bags with all kinds of mixes are drawn from them.
     Bayesian methods are compared by the point estimate of the same model.
     """
     from truemix.cli._classifiers import classifier_choice
+    from truemix.cli._methods import arguments_of
     from truemix.cli._output import check_outputs, reporting, show_result
-    from truemix.cli._tuning import Choice, search
+    from truemix.cli._tuning import Choice, save_chosen, search
 
-    check_outputs({"--out": out}, [inputs.reference])
-    if out is not None and inputs.classifier is not None:
+    out = given.out
+    check_outputs({"--out": out}, [given.reference])
+    if out is not None and given.classifier is not None:
         raise InputError(
             "With --classifier there is nothing for --out to save: loading a classifier would mean "
             "running code from a file. Leave --out out, and the command that uses the chosen "
             "settings will be shown."
         )
-    classifier = None if inputs.classifier is None else classifier_choice(inputs.classifier)
+    classifier = None if given.classifier is None else classifier_choice(given.classifier)
     choice = Choice(method, classifier)
-    with reporting(output, {}, []) as progress:
-        found = search(inputs, choice, grid or [], metric, progress)
-        show_result(found.content, lambda content: content["settings"], _table, output, None)
-        if found.complete:
-            _use(found, choice, inputs, out, progress)
+    with reporting(given, {}, []) as progress:
+        found = search(given, choice, given.grid or [], given.metric, progress)
+        show_result(found.content, lambda content: content["settings"], _table, given, None)
+        chosen = choice.with_setting(found.content["best"])
+        if found.complete and out is None:
+            words = ["truemix", "estimate", given.reference, "TARGET"]
+            words += arguments_of({"label": given.label, **chosen.options()})
+            progress.show(f"To use the best: {shlex.join(words)}")
+        elif found.complete and out is not None:
+            save_chosen(found, chosen, out, progress)
+            progress.show(f"Wrote {out}")
+            progress.show(f"To use it: truemix estimate {shlex.quote(out)} TARGET")
     if not found.complete:
         raise typer.Exit(INTERRUPTED)
-
-
-def _use(
-    found: Found,
-    choice: Choice,
-    inputs: options.ReferenceOptions,
-    out: str | None,
-    progress: Progress,
-) -> None:
-    """Save the chosen quantifier, or show how to use what was chosen."""
-    from truemix.cli._tuning import save_chosen
-
-    chosen = choice.with_setting(found.content["best"])
-    if out is None:
-        arguments = ["truemix", "estimate", inputs.reference, "TARGET"]
-        arguments += [] if inputs.label is None else ["--label", inputs.label]
-        progress.show(f"To use the best: {shlex.join(arguments + chosen.arguments())}")
-        return
-    save_chosen(found, chosen, out, progress)
-    progress.show(f"Wrote {out}")
-    progress.show(f"To use it: truemix estimate {shlex.quote(out)} TARGET")
 
 
 def _table(content: dict[str, Any]) -> Table:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from truemix._arrow_columns import usual
+from truemix._arrow_columns import decoded, usual
 from truemix.cli.tables.source import Budget, Source
-from truemix.cli.tables.table import BATCH_ROWS, Table
+from truemix.cli.tables.table import BATCH_ROWS, Table, Types
 
 _MAGIC = b"ARROW1"
 # Where Arrow says that a column is of a type that is not its own.
@@ -38,9 +38,9 @@ class _TypedTable(Table):
             for name, column in zip(batch.schema.names, part.columns, strict=True):
                 found = usual(column)
                 budget.take(_text_size(found))
-                if pa.types.is_dictionary(found.type) and not _in_dictionary(self.types[name]):
-                    found = found.dictionary_decode()
-                columns[name] = found
+                # Of text in a Parquet file, pyarrow itself has made a dictionary.
+                in_file = not pa.types.is_string(self.types[name])
+                columns[name] = found if in_file else decoded(found)
             yield pa.RecordBatch.from_pydict(columns)
 
 
@@ -59,33 +59,30 @@ class ParquetTable(_TypedTable):
                 source.path, read_dictionary=text, page_checksum_verification=True
             )
 
-    def _read(self, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
+    def _read(self, types: Types) -> Iterator[pa.RecordBatch]:
         with self._reading("Parquet"):
-            self._check_sizes()
+            # Not the sizes of the wanted columns: on a damaged footer, asking for a column ends
+            # the process instead of raising an error.
+            budget, metadata = self.source.budget(), self._file.metadata
+            for number in range(metadata.num_row_groups):
+                budget.take(max(metadata.row_group(number).total_byte_size, 0))
             budget = self.source.budget()
             for batch in self._file.iter_batches(BATCH_ROWS, columns=list(types)):
                 # Asking for "a" also brings a column "a.b" along.
                 yield from self._usual_parts(batch.select(list(types)), budget)
 
-    def _check_sizes(self) -> None:
-        """Refuse a file whose metadata declare more bytes than may be unpacked."""
-        # Not the sizes of the wanted columns: on a damaged footer, asking for a column ends the
-        # process instead of raising an error.
-        budget, metadata = self.source.budget(), self._file.metadata
-        for number in range(metadata.num_row_groups):
-            budget.take(max(metadata.row_group(number).total_byte_size, 0))
 
+class ArrowFile(_TypedTable):
+    """Arrow files (also Feather)."""
 
-class ArrowTable(_TypedTable):
-    """Arrow files (also Feather) and streams."""
+    _open: Any = staticmethod(pa.ipc.open_file)
 
-    def __init__(self, source: Source, *, stream: bool) -> None:
+    def __init__(self, source: Source) -> None:
         super().__init__(source)
-        self._open = pa.ipc.open_stream if stream else pa.ipc.open_file
         with self._reading("Arrow"), pa.memory_map(str(source.path)) as file:
             self._take_schema(self._open(file).schema)
 
-    def _read(self, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
+    def _read(self, types: Types) -> Iterator[pa.RecordBatch]:
         places = {name: place for place, name in enumerate(self.columns)}
         options = pa.ipc.IpcReadOptions(included_fields=[places[name] for name in types])
         with self._reading("Arrow"), pa.memory_map(str(self.source.path)) as file:
@@ -93,12 +90,11 @@ class ArrowTable(_TypedTable):
             self._check_sizes(file.read_buffer())
             file.seek(0)
             reader = self._open(file, options=options)
+            batches = reader
             if isinstance(reader, pa.ipc.RecordBatchFileReader):
-                each = (reader.get_batch(i) for i in range(reader.num_record_batches))
-            else:
-                each = iter(reader)
+                batches = map(reader.get_batch, range(reader.num_record_batches))
             budget = self.source.budget()
-            for batch in each:
+            for batch in batches:
                 yield from self._usual_parts(batch.select(list(types)), budget)
 
     def _check_sizes(self, data: pa.Buffer) -> None:
@@ -111,18 +107,18 @@ class ArrowTable(_TypedTable):
                 self.source.budget().check(unpacked_size(message))
 
 
+class ArrowStream(ArrowFile):
+    """Arrow streams."""
+
+    _open = staticmethod(pa.ipc.open_stream)
+
+
 def _type_of(field: pa.Field) -> pa.DataType:
     """Return the type of a column, also if it is an extension type that pyarrow does not know."""
     extension = (field.metadata or {}).get(_EXTENSION)
     if extension is None or isinstance(field.type, pa.BaseExtensionType):
         return field.type
     return pa.opaque(field.type, extension.decode("utf-8", "replace"), "unknown")
-
-
-def _in_dictionary(kind: pa.DataType) -> bool:
-    if pa.types.is_run_end_encoded(kind):
-        kind = kind.value_type
-    return bool(pa.types.is_dictionary(kind))
 
 
 def _text_size(column: pa.Array) -> int:
@@ -185,18 +181,13 @@ class _Flat(NamedTuple):
     def pointed(self) -> _Flat:
         return _Flat(self.data, self.start + _read(self.data, self.start, "<I"))
 
-    def field(self, number: int) -> _Flat | None:
-        """Return where a field of a table is; None if it has its default."""
+    def table(self, number: int) -> _Flat | None:
+        """Return the table in a field of a table; None if it has its default."""
         fields = self.start - _read(self.data, self.start, "<i")
         if 4 + 2 * number >= _read(self.data, fields, "<H"):
             return None
         offset = _read(self.data, fields + 4 + 2 * number, "<H")
-        return _Flat(self.data, self.start + offset) if offset else None
-
-    def table(self, number: int) -> _Flat | None:
-        """Return the table in a field."""
-        place = self.field(number)
-        return None if place is None else place.pointed()
+        return _Flat(self.data, self.start + offset).pointed() if offset else None
 
     def structs(self, number: int, size: int) -> range:
         """Return where the entries of a list are."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import IO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
@@ -13,7 +13,7 @@ from numpy.lib import format as npy
 
 from truemix._typing import AnyArray
 from truemix.cli.tables.source import Source
-from truemix.cli.tables.table import BATCH_ROWS, Table
+from truemix.cli.tables.table import BATCH_ROWS, Table, Types
 from truemix.exceptions import InputError
 
 # What is a column of a table: truth values, numbers, text and dates.
@@ -47,7 +47,7 @@ class NpzTable(Table):
             self._places_in_x = {name: place for place, name in enumerate(in_x)}
         self.default_label = "y" if "y" in self.columns else None
 
-    def _read(self, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
+    def _read(self, types: Types) -> Iterator[pa.RecordBatch]:
         arrays = {name: self._column(name) for name in types}
         lengths = {name: len(values) for name, values in arrays.items()}
         longest = max(lengths, key=lambda name: lengths[name])

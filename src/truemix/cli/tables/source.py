@@ -28,11 +28,8 @@ _BEGINNINGS = {
     b"\x93NUMPY": "NPY",
 }
 _EXTENSIONS = {
-    ".parquet": "Parquet",
-    ".pq": "Parquet",
-    ".arrow": "Arrow",
-    ".feather": "Arrow",
-    ".ipc": "Arrow",
+    **dict.fromkeys((".parquet", ".pq"), "Parquet"),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), "Arrow"),
     ".npz": "NPZ",
 }
 # Tables of numbers rarely compress to less than a twentieth; small files may.
@@ -43,16 +40,7 @@ _MAX_COPY = 1 << 30
 
 
 class Budget:
-    """Bytes that may still be unpacked in one pass over a file, so that it cannot fill the memory.
-
-    Examples
-    --------
-    >>> budget = Budget("target.npz unpacks to", 2000 << 20)
-    >>> budget.take(1 << 30)
-    >>> budget.take(2 << 30)
-    Traceback (most recent call last):
-    truemix.exceptions.InputError: target.npz unpacks to more than 2,000 MiB, ...
-    """
+    """Bytes that may still be unpacked in one pass over a file: it must not fill the memory."""
 
     def __init__(self, what: str, default: int) -> None:
         self._what = what
@@ -77,16 +65,9 @@ class Budget:
 
 @dataclass(frozen=True)
 class Source:
-    """An input that can be read more than once.
+    """An input that can be read more than once; messages call it ``name``.
 
-    Attributes
-    ----------
-    name : str
-        How messages call it: the file's name, or "stdin".
-    path : Path
-        The file to read.
-    packed_bytes : int or None
-        Size of the file that it was unpacked from, if it was.
+    ``packed_bytes`` is the size of the file that it was unpacked from, if it was.
     """
 
     name: str
@@ -94,10 +75,7 @@ class Source:
     packed_bytes: int | None = None
 
     def kind(self) -> str:
-        """Return what is in the file, by how it begins; "text" if it is no known format.
-
-        Contents count, not the name: stdin has none, and files are renamed.
-        """
+        """Return what is in the file by how it begins; stdin has no name, and names change."""
         with self.path.open("rb") as file:
             beginning = file.read(8)
         if not beginning:
@@ -149,9 +127,8 @@ def _stdin(stack: ExitStack) -> Source:
     try:
         return _copied(sys.stdin.buffer, "stdin", Budget("stdin sends", _MAX_COPY), stack)
     except OSError as error:
-        raise InputError(
-            f"Stdin cannot be read ({error.strerror or error}); expected a table."
-        ) from None
+        reason = error.strerror or error
+        raise InputError(f"Stdin cannot be read ({reason}); expected a table.") from None
 
 
 def _file(argument: str, stack: ExitStack) -> Source:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -21,64 +21,52 @@ BATCH_ROWS = 1 << 16
 MAX_COLUMNS = 1_000_000
 # Names that are compared with one that is not there: each comparison takes a while.
 _MAX_COMPARED = 1000
-# What libraries raise on bytes that are not what they should be.
-_DAMAGED = (pa.ArrowException, *UNREADABLE)
 
 
 class Column(NamedTuple):
     """What a column is wanted for.
 
-    Attributes
-    ----------
-    role : str or None
-        Decides which Arrow types it may have; None for any.
-    type : DataType
-        How it is read from text, which has no types of its own.
+    The role decides which Arrow types it may have (None: any). The type is how it is read from
+    text, which has no types of its own (None: one that fits all values).
     """
 
     role: str | None
-    type: pa.DataType
+    type: pa.DataType | None
 
 
 POSTERIOR = Column("posterior", pa.float64())
 LABEL = Column("label", pa.string())
 GROUP = Column("group", pa.string())
-FEATURE = Column("feature", pa.string())
+FEATURE = Column("feature", None)
 KEPT = Column(None, pa.string())
+Types = Mapping[str, pa.DataType | None]
 
 
 class Table(ABC):
-    """A table in a file.
+    """A table in a file, which messages call ``name``.
 
-    Attributes
-    ----------
-    name : str
-        How messages call the file.
-    columns : list of str
-        Names of the columns.
-    types : dict
-        The Arrow type of each column, if the file says it.
-    unnamed : list of str
-        Those that have no name in the file, only a position.
-    default_label : str or None
-        The column of labels if the user names none.
+    ``types`` are the Arrow types of its columns if the file says them, ``unnamed`` the columns that
+    have only a position, and ``default_label`` that of the labels if the user names none.
     """
 
     columns: list[str]
     default_label: str | None = None
 
     def __init__(self, source: Source) -> None:
-        self.source = source
-        self.name = source.name
+        self.source, self.name = source, source.name
         self.types: dict[str, pa.DataType] = {}
         self.unnamed: list[str] = []
+
+    @abstractmethod
+    def _read(self, types: Types) -> Iterator[pa.RecordBatch]:
+        """Yield the columns in ``types``; only text is converted to these."""
 
     def batches(self, wanted: Mapping[str, Column]) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield some thousands of rows at a time of the wanted columns, with the first row.
 
         A column whose type does not fit its role is refused, if possible before it is read.
         """
-        known = (pa.field(name, self.types[name]) for name in wanted if name in self.types)
+        known = [pa.field(name, self.types[name]) for name in wanted if name in self.types]
         self._check_roles(wanted, known)
         start = 0
         for batch in self._read({name: column.type for name, column in wanted.items()}):
@@ -86,36 +74,33 @@ class Table(ABC):
             yield start, batch
             start += batch.num_rows
 
-    def features(self, columns: Sequence[str]) -> pa.Table:
+    def features(self, columns: Iterable[str]) -> pa.Table:
         """Return feature columns at once; those of text with types that fit all their values."""
         batches = [batch for _, batch in self.batches(dict.fromkeys(columns, FEATURE))]
         return pa.Table.from_batches(batches) if batches else pa.table({n: [] for n in columns})
-
-    @abstractmethod
-    def _read(self, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
-        """Yield the columns in ``types``; only text is converted to these."""
 
     def place(self, row: int) -> str:
         """Return where a row is, for a message that begins with it."""
         return f"Row {row + 1} of {self.name}"
 
-    def need(self, name: str, what: str, hint: str = "") -> None:
-        """Refuse a table without a column, with the name that was probably meant."""
-        if name in self.columns:
-            return
-        close = _similar(name, self.columns)
-        advice = hint if close is None else f"Did you mean {shown(close)}?"
-        raise InputError(
-            f"{self.name} has no column {shown(name)} ({what}); its columns are "
-            f"{shown_list(self.columns)}. {advice}".rstrip()
-        )
+    def bad_cell(self, row: int, column: str, found: str, expected: str) -> InputError:
+        """Return the error for a cell that holds something else than it should."""
+        return InputError(f"{self.place(row)} has {found} in column {shown(column)}; {expected}")
 
-    def need_all(self, names: Iterable[str], what: str, hint: str = "") -> None:
-        """Refuse a table without one of many columns."""
+    def need(self, names: Iterable[str], what: str, hint: str = "") -> None:
+        """Refuse a table that does not have all of these columns."""
         found = set(self.columns)
         missing = next((name for name in names if name not in found), None)
         if missing is not None:
-            self.need(missing, what, hint)
+            raise InputError(self._about_missing(missing, what, hint))
+
+    def _about_missing(self, name: str, what: str, hint: str) -> str:
+        lower = {each[:MAX_SHOWN].lower(): each for each in reversed(self.columns[:_MAX_COMPARED])}
+        meant = difflib.get_close_matches(name[:MAX_SHOWN].lower(), lower, 1)
+        advice = f"Did you mean {shown(lower[meant[0]])}?" if meant else hint
+        listed = shown_list(self.columns)
+        there = f"{self.name} has no column {shown(name)} ({what}); its columns are {listed}."
+        return f"{there} {advice}".rstrip()
 
     def _take_columns(self, names: list[str]) -> None:
         """Set the names of the columns; refuse one that stands for two of them."""
@@ -148,12 +133,6 @@ class Table(ABC):
             yield
         except InputError:
             raise
-        except _DAMAGED as error:
+        # What libraries raise on bytes that are not what they should be.
+        except (pa.ArrowException, *UNREADABLE) as error:
             raise damaged(self.name, what, error) from None
-
-
-def _similar(name: str, columns: list[str]) -> str | None:
-    """Return the name that was probably meant, if there is one among the first columns."""
-    lower = {each[:MAX_SHOWN].lower(): each for each in reversed(columns[:_MAX_COMPARED])}
-    meant = difflib.get_close_matches(name[:MAX_SHOWN].lower(), lower, 1)
-    return lower[meant[0]] if meant else None

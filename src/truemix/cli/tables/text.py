@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from truemix.cli.tables.source import Source, damaged
-from truemix.cli.tables.table import FEATURE, Table
+from truemix.cli.tables.table import Table, Types
 from truemix.exceptions import InputError
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
@@ -40,52 +40,12 @@ class TextTable(Table):
             beginning = file.read(1 << 20)
         if beginning.startswith(_UTF16) or b"\0" in beginning:
             self._not_utf8("a byte order mark of UTF-16 or zero bytes")
-        self.delimiter = self._delimiter(beginning)
-        self._take_columns(self._header())
-
-    def _read(self, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
-        budget = self.source.budget()
-        with self._locating_errors(types), pa.OSFile(str(self.source.path)) as file:
-            for batch in arrow_csv.open_csv(file, **self._options(types)):
-                budget.take(batch.nbytes)
-                yield batch
-
-    def features(self, columns: Sequence[str]) -> pa.Table:
-        """Return feature columns with types that fit all their values."""
-        with self._locating_errors({}), pa.OSFile(str(self.source.path)) as file:
-            found = arrow_csv.read_csv(file, **self._options(dict.fromkeys(columns)))
-            self._check_roles(dict.fromkeys(columns, FEATURE), found.schema)
-            return found
-
-    def need(self, name: str, what: str, hint: str = "") -> None:
-        """Refuse a table without a column; a single one hints at another delimiter."""
-        if len(self.columns) == 1 and name not in self.columns:
-            delimiters = ", ".join(_DELIMITERS.values())
-            raise InputError(
-                f"{self.name} has a single column, {self.columns[0][:60]!r}; expected columns "
-                f"separated by one of {delimiters}, among them {name!r} ({what})."
-            )
-        super().need(name, what, hint)
-
-    def place(self, row: int) -> str:
-        """Return the line on which a row begins; values may go over several lines."""
-        try:
-            for number, (line, _) in enumerate(self._records()):
-                if number == row + 1:
-                    return f"Line {line} of {self.name}"
-        except (InputError, *_UNREADABLE):
-            pass
-        return super().place(row)
-
-    # --- header and delimiter -----------------------------------------------------------------
-
-    def _delimiter(self, beginning: bytes) -> str:
-        """Return what separates names in the header; what is inside of quotes does not count."""
+        # What is inside of quotes separates nothing.
         text = _QUOTED.sub("", beginning.decode("utf-8", "replace"))
         header = re.split(r"[\r\n]", text.lstrip("\ufeff\r\n"), maxsplit=1)[0]
-        if ".tsv" in self.name.lower() and "\t" in header:
-            return "\t"
-        return max(_DELIMITERS, key=header.count)
+        tabs = ".tsv" in self.name.lower() and "\t" in header
+        self._delimiter = "\t" if tabs else max(_DELIMITERS, key=header.count)
+        self._take_columns(self._header())
 
     def _header(self) -> list[str]:
         try:
@@ -99,32 +59,57 @@ class TextTable(Table):
                 self._not_utf8(f"the name of column {place + 1}")
         return names
 
-    def _not_utf8(self, found: str) -> NoReturn:
-        raise InputError(
-            f"{self.name} is not text in UTF-8 (found {found}); save it as CSV in UTF-8."
-        )
-
-    # --- pyarrow ------------------------------------------------------------------------------
-
-    def _options(self, types: Mapping[str, pa.DataType | None]) -> dict[str, Any]:
-        """Return options of the reader; columns without a type get one that fits their values."""
+    def _read(self, types: Types) -> Iterator[pa.RecordBatch]:
         header = sum(len(name.encode("utf-8", "surrogateescape")) + 3 for name in self.columns)
-        block = max(_BLOCK_BYTES, _ROWS_IN_BLOCK * header)
         known = {name: kind for name, kind in types.items() if kind is not None}
-        return {
-            "read_options": arrow_csv.ReadOptions(block_size=block),
+        options = {
+            "read_options": arrow_csv.ReadOptions(
+                block_size=max(_BLOCK_BYTES, _ROWS_IN_BLOCK * header)
+            ),
             "parse_options": arrow_csv.ParseOptions(
-                delimiter=self.delimiter, newlines_in_values=True
+                delimiter=self._delimiter, newlines_in_values=True
             ),
             "convert_options": arrow_csv.ConvertOptions(
                 include_columns=list(types), column_types=known, null_values=sorted(_MISSING)
             ),
         }
+        with self._locating_errors(known), pa.OSFile(str(self.source.path)) as file:
+            if len(known) < len(types):
+                # Which type fits all values is known when all have been read.
+                yield from arrow_csv.read_csv(file, **options).to_batches()
+                return
+            budget = self.source.budget()
+            for batch in arrow_csv.open_csv(file, **options):
+                budget.take(batch.nbytes)
+                yield batch
 
     # --- what was wrong -----------------------------------------------------------------------
 
+    def place(self, row: int) -> str:
+        """Return the line on which a row begins; values may go over several lines."""
+        try:
+            for number, (line, _) in enumerate(self._records()):
+                if number == row + 1:
+                    return f"Line {line} of {self.name}"
+        except (InputError, *_UNREADABLE):
+            pass
+        return super().place(row)
+
+    def _about_missing(self, name: str, what: str, hint: str) -> str:
+        if len(self.columns) > 1:
+            return super()._about_missing(name, what, hint)
+        return (
+            f"{self.name} has a single column, {self.columns[0][:60]!r}; expected columns "
+            f"separated by one of {', '.join(_DELIMITERS.values())}, among them {name!r} ({what})."
+        )
+
+    def _not_utf8(self, found: str) -> NoReturn:
+        raise InputError(
+            f"{self.name} is not text in UTF-8 (found {found}); save it as CSV in UTF-8."
+        )
+
     @contextmanager
-    def _locating_errors(self, types: Mapping[str, pa.DataType]) -> Iterator[None]:
+    def _locating_errors(self, types: Types) -> Iterator[None]:
         """Find what pyarrow could not parse, to report it with line and column."""
         try:
             yield
@@ -143,7 +128,7 @@ class TextTable(Table):
                 ) from None
             raise damaged(self.name, "CSV", error) from None
 
-    def _locate_error(self, types: Mapping[str, pa.DataType]) -> None:
+    def _locate_error(self, types: Types) -> None:
         wanted = [(self.columns.index(name), name, types[name]) for name in types]
         records = self._records()
         next(records, None)
@@ -152,7 +137,7 @@ class TextTable(Table):
                 raise InputError(
                     f"Line {line} of {self.name} has {len(values)} value{'s' * (len(values) != 1)}"
                     f", but the header names {len(self.columns)} columns (separated by "
-                    f"{_DELIMITERS[self.delimiter]}s); expected one value for each. Repair the "
+                    f"{_DELIMITERS[self._delimiter]}s); expected one value for each. Repair the "
                     "line, or put values that hold the separator in double quotes."
                 )
             for place, name, kind in wanted:
@@ -179,7 +164,7 @@ class TextTable(Table):
             # Undecodable bytes are kept: they matter only in columns that are used.
             with self.source.path.open("rb") as file:
                 text = io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="")
-                reader = csv.reader(self._lines(text), delimiter=self.delimiter)
+                reader = csv.reader(self._lines(text), delimiter=self._delimiter)
                 line = 1
                 for values in reader:
                     if values:
@@ -189,9 +174,7 @@ class TextTable(Table):
             csv.field_size_limit(before)
 
     def _lines(self, text: io.TextIOWrapper) -> Iterator[str]:
-        number = 0
-        while line := text.readline(_MAX_LINE):
-            number += 1
+        for number, line in enumerate(iter(lambda: text.readline(_MAX_LINE), ""), 1):
             if len(line) == _MAX_LINE:
                 raise InputError(
                     f"Line {number} of {self.name} is longer than {_MAX_LINE >> 20} MiB; expected "
