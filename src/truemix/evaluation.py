@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from truemix import metrics as measures
+from truemix._optional import require
 from truemix._typing import FloatArray, IntArray
 from truemix.estimates import Estimate
 from truemix.estimates.intervals import check_level
@@ -74,6 +75,7 @@ def evaluate(
     >>> frame.groupby("quantifier").absolute_error.mean().round(2).to_dict()
     {'corrected': 0.01, 'counted': 0.09}
     """
+    require("pandas", "evaluate()")
     import pandas as pd
 
     level = check_level(level)

@@ -10,5 +10,12 @@ class InputError(ValueError):
     """
 
 
+class MissingDependencyError(InputError, ImportError):
+    """What was asked for needs a library that is not installed.
+
+    The message ends with the command that installs it.
+    """
+
+
 class InputNote(UserWarning):
     """Something about the input that was repaired without changing the answer."""

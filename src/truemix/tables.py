@@ -15,6 +15,7 @@ from narwhals.exceptions import DuplicateError
 
 from truemix._escaping import visible
 from truemix._group_order import sorted_groups
+from truemix._optional import require
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
 from truemix.validation import check_labels, check_posteriors, is_missing, shown, shown_list
@@ -50,7 +51,11 @@ def features_of(X: Any, name: str = "X") -> Any:
         if frame.shape[0] == 0:
             raise InputError(f"{name} has no rows; at least one item is needed.")
         native = nw.to_native(frame)
-        return native if hasattr(native, "iloc") else frame.to_pandas()
+        if hasattr(native, "iloc"):
+            return native
+        library = type(native).__module__.partition(".")[0]
+        require("pandas", f"A classifier on a table of {library}")
+        return frame.to_pandas()
     if not hasattr(X, "shape"):
         try:
             X = np.asarray(X)

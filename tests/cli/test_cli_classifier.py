@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from cli_support import fails, run
 from truemix import EMQ
@@ -67,9 +68,9 @@ def test_the_answer_is_the_librarys(files, capsys):
     assert features.numeric == ["size", "born", "tame"]
     assert features.categorical == ["colour"]
     model = pipeline(classifier_choice("logistic:C=0.1"), features, 0)
-    X = features.frame(whole, open_table(source))
+    X = features.array(whole, open_table(source))
     target = open_table(Source("target.csv", files[1]))
-    Z = features.frame(target.features(list(features.types)), target)
+    Z = features.array(target.features(list(features.types)), target)
     estimate = EMQ(classifier=model).fit(X, pd.read_csv(files[0])["kind"]).quantify(Z)
     shares = [each["share"] for each in done.json["groups"][0]["classes"]]
     np.testing.assert_allclose(shares, estimate.prevalence, atol=1e-12)
@@ -137,5 +138,30 @@ def test_text_of_many_kinds_does_not_make_many_columns(tmp_path):
     whole = opened.features(["name"])
     features = features_of(whole, opened)
     model = pipeline(classifier_choice("logistic"), features, 0)
-    prepared = model.named_steps["prepare"].fit_transform(features.frame(whole, opened))
+    prepared = model.named_steps["prepare"].fit_transform(features.array(whole, opened))
     assert prepared.shape == (1000, 100)
+
+
+def test_categories_are_codes_in_their_order_and_new_ones_are_known_as_such(tmp_path):
+    def opened(name, colours):
+        pd.DataFrame({"colour": colours}).to_csv(tmp_path / name, index=False)
+        return open_table(Source(name, tmp_path / name))
+
+    reference = opened("reference.csv", ["red", "blue", "Ωmega", None, "red"])
+    target = opened("target.csv", ["green", None, "red", "blue"])
+    whole = reference.features(["colour"])
+    features = features_of(whole, reference)
+    assert features.categories["colour"].to_pylist() == ["", "blue", "red", "Ωmega"]
+    assert features.array(whole, reference).ravel().tolist() == [2, 1, 3, 0, 2]
+    found = features.array(target.features(["colour"]), target)
+    assert found.ravel().tolist() == [-1, 0, 2, 1]
+    # As if scikit-learn had seen the texts.
+    encode = pipeline(classifier_choice("logistic"), features, 0).named_steps["prepare"]
+    codes = encode.fit(features.array(whole, reference)).transform(found)
+    texts = pd.DataFrame({"colour": ["red", "blue", "Ωmega", "", "red"]}, dtype=object)
+    expected = (
+        clone(encode)
+        .fit(texts)
+        .transform(pd.DataFrame({"colour": ["green", "", "red", "blue"]}, dtype=object))
+    )
+    np.testing.assert_array_equal(codes, expected)

@@ -39,7 +39,9 @@ for_each_block(work, 8, 1)
 
 @pytest.mark.parametrize("name", LONG)
 def test_ctrl_c_ends_a_long_loop(name):
-    code = "import numpy as np\nfrom truemix import _core\nprint('begun', flush=True)\n" + LONG[name]
+    code = (
+        "import numpy as np\nfrom truemix import _core\nprint('begun', flush=True)\n" + LONG[name]
+    )
     child = subprocess.Popen(  # noqa: S603
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -56,7 +58,9 @@ def test_ctrl_c_ends_a_long_loop(name):
 def test_an_error_in_one_thread_ends_the_others():
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("one core runs one block at a time")
-    layout = _core.Layout(np.random.default_rng(0).random((20_000, 10)), np.ones(20_000), np.ones(10))
+    layout = _core.Layout(
+        np.random.default_rng(0).random((20_000, 10)), np.ones(20_000), np.ones(10)
+    )
     begun = threading.Event()
 
     def work(rows):

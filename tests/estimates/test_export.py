@@ -3,10 +3,8 @@ import sys
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from estimate_support import sampled
-from truemix import InputError
 
 
 def test_arviz_gets_both_views_by_class():
@@ -35,12 +33,6 @@ def test_the_grouped_interface_of_arviz_1_is_known(monkeypatch):
     assert list(data) == ["posterior"]
     assert coords == {"class": [True, False]}
     assert dims == {"prevalence": ["class"], "batch": ["class"]}
-
-
-def test_a_missing_library_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "arviz", None)
-    with pytest.raises(InputError, match=r"to_arviz needs ArviZ.*pip install arviz"):
-        sampled([2, 3]).to_arviz()
 
 
 def test_estimates_load_nothing_heavy():

@@ -142,11 +142,3 @@ def test_what_cannot_be_drawn_is_refused(monkeypatch):
         sampled([2, 3]).plot(ax=Figure())
     with pytest.raises(InputError, match="'level' parameter"):
         estimate().plot(level=95)
-
-
-def test_a_missing_library_is_named(monkeypatch):
-    monkeypatch.delitem(sys.modules, "truemix.estimates.plots", raising=False)
-    monkeypatch.delattr("truemix.estimates.plots", raising=False)
-    monkeypatch.setitem(sys.modules, "matplotlib.axes", None)
-    with pytest.raises(InputError, match=r"plot needs matplotlib.*pip install matplotlib"):
-        estimate().plot()

@@ -119,7 +119,7 @@ def test_without_a_seed_the_copy_has_none_either():
         (
             BayesianKDEy(sampler="gibbs"),
             {"grid": [1.0, 2.0]},
-            "The setting temperature=2.0 cannot be used: .* use sampler='nuts' or 'auto'",
+            "The setting temperature=2.0 cannot be used: .* use sampler='auto'",
         ),
     ],
     ids=repr,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from truemix._optional import require
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.checks._multiple import discoveries
 from truemix.estimates.intervals import check_level
@@ -154,31 +155,18 @@ class ShiftCheck:
         of the null distribution (positive: less typical than its references); its ``p_value``, and
         ``adjusted`` for the number of classes.
         """
+        require("pandas", "ShiftCheck.classes")
         import pandas as pd
 
-        return pd.DataFrame(
-            {
-                "class": self.labels,
-                "prevalence": self.prevalence,
-                "statistic": self.class_scores,
-                "p_value": self.class_p_values,
-                "adjusted": self.class_adjusted,
-            }
-        )
+        return pd.DataFrame(self._class_columns())
 
     @property
     def estimates(self) -> pd.DataFrame:
         """The mix of all items, without unusual items, and with an unknown class."""
+        require("pandas", "ShiftCheck.estimates")
         import pandas as pd
 
-        return pd.DataFrame(
-            {
-                "class": self.labels,
-                "estimate": self.prevalence,
-                "without_unusual": self.without_unusual,
-                "with_unknown": self.with_unknown[:-1],
-            }
-        )
+        return pd.DataFrame(self._estimate_columns())
 
     def unusual_items(self, fdr: float = FDR) -> IntArray:
         """Return the numbers of items that are unlike the references, the most unusual first.
@@ -213,19 +201,22 @@ class ShiftCheck:
         DataFrame
             ``item`` (its row number), ``p_value``, ``resembles`` (a class), ``unusual``.
         """
+        require("pandas", "ShiftCheck.items()")
         import pandas as pd
 
+        return pd.DataFrame(self.item_columns(fdr))
+
+    def item_columns(self, fdr: float = FDR) -> dict[str, AnyArray]:
+        """Return the columns of :meth:`items` as arrays, for which pandas is not needed."""
         order = np.argsort(self.item_p_values, kind="stable")
         unusual = np.zeros(self.n_items, dtype=bool)
         unusual[self.unusual_items(fdr)] = True
-        return pd.DataFrame(
-            {
-                "item": order,
-                "p_value": self.item_p_values[order],
-                "resembles": self.labels[self.item_classes[order]],
-                "unusual": unusual[order],
-            }
-        )
+        return {
+            "item": order,
+            "p_value": self.item_p_values[order],
+            "resembles": self.labels[self.item_classes[order]],
+            "unusual": unusual[order],
+        }
 
     def summary(self) -> dict[str, Any]:
         """Return the main numbers as plain Python objects, ready for JSON."""
@@ -248,8 +239,8 @@ class ShiftCheck:
             "unknown_share": self.unknown_share,
             "detectable": self.detectable,
             "shift": self.shift,
-            "classes": self.classes.to_dict("records"),
-            "estimates": self.estimates.to_dict("records"),
+            "classes": _records(self._class_columns()),
+            "estimates": _records(self._estimate_columns()),
             "random_state": self.random_state,
         }
 
@@ -265,9 +256,33 @@ class ShiftCheck:
         -------
         Figure
         """
+        require("matplotlib", "ShiftCheck.plot()")
         from truemix.checks._plots import draw
 
         return draw(self, ax)
 
+    def _class_columns(self) -> dict[str, AnyArray]:
+        return {
+            "class": self.labels,
+            "prevalence": self.prevalence,
+            "statistic": self.class_scores,
+            "p_value": self.class_p_values,
+            "adjusted": self.class_adjusted,
+        }
+
+    def _estimate_columns(self) -> dict[str, AnyArray]:
+        return {
+            "class": self.labels,
+            "estimate": self.prevalence,
+            "without_unusual": self.without_unusual,
+            "with_unknown": self.with_unknown[:-1],
+        }
+
     def __repr__(self) -> str:
         return f"Label shift: {self.verdict} at level {self.level:g}\n{self.explanation}"
+
+
+def _records(columns: dict[str, AnyArray]) -> list[dict[str, Any]]:
+    """Return one dict of plain Python objects per row."""
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]

@@ -88,7 +88,7 @@ def pipeline(choice: ClassifierChoice, features: Features, seed: int) -> Any:
         handle_unknown="infrequent_if_exist", max_categories=MAX_CATEGORIES, sparse_output=False
     )
     n_numeric, n_all = len(features.numeric), len(features.types)
-    # By their places, as Features.frame lays them out: scikit-learn looks each name up in a list.
+    # By their places, as Features.array lays them out.
     steps = [
         ("numeric", _numeric(choice.name), slice(0, n_numeric)),
         ("categorical", categorical, slice(n_numeric, n_all)),

@@ -1,29 +1,30 @@
-"""Feature columns for classifiers: numbers, and everything else as categories; keys are left out.
+"""Feature columns for classifiers: numbers, and everything else as codes of categories.
 
-Key columns identify rows rather than classes: row numbers, names, times of recording. A classifier
-that is trained on them memorises which rows of the reference belong to which class. Where the
-reference is sorted it even scores well, out-of-fold too; but rows of a target have other keys, and
-nothing that was learned applies to them.
+Key columns are left out. They identify rows rather than classes: row numbers, names, times of
+recording. A classifier that is trained on them memorises which rows of the reference belong to
+which class. Where the reference is sorted it even scores well, out-of-fold too; but rows of a
+target have other keys, and nothing that was learned applies to them.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from truemix._arrow_columns import DATES, TEXT, TRUTH, decoded, meaning, shown_type
+from truemix._typing import FloatArray
 from truemix.cli._columns import as_text, check_calendar, is_number, numbers
 from truemix.cli.tables.table import Table
 from truemix.exceptions import InputError
 from truemix.validation import shown
 
-if TYPE_CHECKING:
-    import pandas as pd
+# The code of categories that the reference does not have.
+UNKNOWN = -1
 
 # Categories of a column; the rarest beyond are merged into one, so that a column of names does not
 # exhaust the memory.
@@ -35,11 +36,14 @@ class Features:
     """Which columns are features, and of which type, as the file ``reference`` decides.
 
     Missing numbers are NaN; a missing category is empty text, which is a category of its own.
-    ``left_out`` are columns that look like keys, each with the reason.
+    ``categories`` are the texts of each column that is not numeric, sorted; their places stand for
+    them, so that all features fit into one array of numbers. ``left_out`` are columns that look
+    like keys, each with the reason.
     """
 
     types: dict[str, pa.DataType]
     reference: str
+    categories: dict[str, pa.Array]
     left_out: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -50,26 +54,18 @@ class Features:
     @property
     def categorical(self) -> list[str]:
         """All other columns."""
-        return [name for name, kind in self.types.items() if pa.types.is_string(kind)]
+        return list(self.categories)
 
-    def frame(self, whole: pa.Table, table: Table) -> pd.DataFrame:
-        """Return all rows of a table as scikit-learn takes them."""
-        import pandas as pd
-
-        # All numbers in one array: the cost of any operation on a data frame grows with the number
-        # of its arrays.
+    def array(self, whole: pa.Table, table: Table) -> FloatArray:
+        """Return all rows of a table: numbers, then codes of categories."""
         found = {n: self._as_number(decoded(whole.column(n)), n, table) for n in self.numeric}
-        values = numbers(pa.table(found), table, 0, may_miss=True)
-        frame = pd.DataFrame(values, columns=self.numeric)
-        columns: dict[str, object] = {}
-        for name in self.categorical:
-            column = decoded(whole.column(name))
-            check_calendar(column, table, name, 0)
-            columns[name] = as_text(column).to_numpy()
-        if not columns:
-            return frame
-        # One kind of text, whichever library's default it is.
-        return pd.concat([frame, pd.DataFrame(columns, dtype=object)], axis=1)
+        values = np.empty((whole.num_rows, len(self.types)))
+        if found:
+            values[:, : len(found)] = numbers(pa.table(found), table, 0, may_miss=True)
+        for place, (name, known) in enumerate(self.categories.items(), start=len(found)):
+            codes = pc.index_in(_category(whole.column(name), name, table), value_set=known)
+            values[:, place] = pc.fill_null(codes, UNKNOWN).to_numpy()
+        return values
 
     def _as_number(self, column: pa.ChunkedArray, name: str, table: Table) -> pa.ChunkedArray:
         if meaning(column.type) == DATES:
@@ -84,13 +80,22 @@ class Features:
 
 def features_of(whole: pa.Table, table: Table) -> Features:
     """Return the kinds of all columns of a reference."""
-    types = {}
+    types, categories = {}, {}
     for name, column in zip(whole.column_names, whole.columns, strict=True):
         kind = decoded(column).type
         if meaning(kind) not in {TRUTH, DATES}:
             kind = pa.float64() if is_number(kind) else pa.string()
         types[name] = kind
-    return Features(types, table.name)
+        if pa.types.is_string(kind):
+            text = pc.unique(_category(column, name, table))
+            categories[name] = text.take(pc.array_sort_indices(text))
+    return Features(types, table.name, categories)
+
+
+def _category(column: pa.ChunkedArray, name: str, table: Table) -> pa.ChunkedArray:
+    """Return a column as text."""
+    check_calendar(decoded(column), table, name, 0)
+    return as_text(column)
 
 
 def training_columns(features: Features | None) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pyarrow as pa
 
@@ -25,7 +24,7 @@ class Reference:
 
     name: str
     labels: Labels
-    X: Any
+    X: FloatArray
     features: Features | None = None
 
     @property
@@ -39,7 +38,7 @@ class Target:
     """Items without labels: posteriors or features, groups, and columns to pass through."""
 
     name: str
-    X: Any
+    X: FloatArray
     groups: Groups | None
     kept: pa.Table | None
 
@@ -85,7 +84,7 @@ def _with_features(
     if keys:
         progress.note(about_keys(keys, table.name))
     features = replace(features_of(whole.select(used), table), left_out=keys)
-    return Reference(table.name, labels, features.frame(whole, table), features)
+    return Reference(table.name, labels, features.array(whole, table), features)
 
 
 def read_target(
@@ -136,11 +135,10 @@ def read_target(
             raise InputError(f"{table.name} has no rows; at least one item is needed.")
         left_out = [] if features is None else features.left_out
         unused = _unused(table, [*along, *columns, *left_out])
-        X: Any
         if features is None:
             X = _checked(rows.array(), table, columns, unused, progress)
         else:
-            X = features.frame(pa.Table.from_batches(used), table)
+            X = features.array(pa.Table.from_batches(used), table)
         _note_unused(unused, table, progress)
     found = None if groups is None else groups_of(groups)
     return Target(table.name, X, found, pa.Table.from_batches(kept) if kept else None)

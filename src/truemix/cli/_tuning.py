@@ -160,8 +160,8 @@ def search(
     with progress.step("search", spinner=False), training(reference):
         searching.fit(reference.X, reference.labels.items)
     settings = []
-    for row in searching.results_.sort_values("rank", kind="stable").to_dict("records"):
-        known = {_outside(str(name)): value for name, value in row.items()}
+    for record in sorted(searching.records_, key=lambda record: record["rank"]):
+        known = {_outside(name): value for name, value in record.items()}
         score, error = known.pop("score"), known.pop("standard_error")
         del known["rank"], known["seconds"]
         error = None if math.isnan(error) else error

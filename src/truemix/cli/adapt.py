@@ -64,20 +64,21 @@ def _content(estimate: Estimate, level: float) -> dict[str, Any]:
     """Return the class weights as plain numbers and text."""
     from truemix._version import __version__
     from truemix.estimates.checks import LABEL_SHIFT, not_checked, point_method
+    from truemix.estimates.importance_weights import weight_columns
     from truemix.report.plain import plain_name
 
-    classes = []
-    for place, (label, row) in enumerate(estimate.weights(level).iterrows()):
-        classes.append(
-            {
-                "class": plain_name(label),
-                "weight": float(row["weight"]),
-                "lower": float(row["lower"]) if "lower" in row else None,
-                "upper": float(row["upper"]) if "upper" in row else None,
-                "share": float(estimate.prevalence[place]),
-                "reference": float(estimate.train_prevalence[place]),
-            }
-        )
+    columns = {name: each.tolist() for name, each in weight_columns(estimate, level).items()}
+    classes = [
+        {
+            "class": plain_name(label),
+            "weight": columns["weight"][place],
+            "lower": columns["lower"][place] if "lower" in columns else None,
+            "upper": columns["upper"][place] if "upper" in columns else None,
+            "share": float(estimate.prevalence[place]),
+            "reference": float(estimate.train_prevalence[place]),
+        }
+        for place, label in enumerate(estimate.classes.tolist())
+    ]
     method = point_method(estimate.method, estimate.settings)
     return {
         "truemix": __version__,

@@ -125,14 +125,15 @@ def _items(prepared: Prepared, checks: dict[Any, ShiftCheck]) -> list[dict[str, 
     records = []
     for code, (name, each) in enumerate(checks.items()):
         places = None if groups is None else np.flatnonzero(np.asarray(groups.codes) == code)
-        for item, p_value, resembles, unusual in each.items().itertuples(index=False):
+        columns = [column.tolist() for column in each.item_columns().values()]
+        for item, p_value, resembles, unusual in zip(*columns, strict=True):
             records.append(
                 {
                     **({} if groups is None else {"group": name}),
                     "row": int(item if places is None else places[item]) + 1,
-                    "p_value": float(p_value),
+                    "p_value": p_value,
                     "resembles": resembles,
-                    "unusual": bool(unusual),
+                    "unusual": unusual,
                 }
             )
     return sorted(records, key=lambda record: record["p_value"])

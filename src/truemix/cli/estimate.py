@@ -51,7 +51,6 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
     from truemix.cli._output import end_with, reporting, show_result, write
     from truemix.cli._tables import summary_table
     from truemix.cli._work import prepare
-    from truemix.report.page import render_page
     from truemix.report.summary import summarize
 
     files = {"--out": given.out, "--report": given.report}
@@ -72,6 +71,8 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
             why_not_checked=why_not,
         )
         if given.report is not None:
+            from truemix.report.page import render_page
+
             with progress.step("write report"):
                 write(render_page(summary), given.report)
         show_result(summary, _records, summary_table, given, given.out)

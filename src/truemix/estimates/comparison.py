@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.estimates.export import by_class
 from truemix.estimates.intervals import check_level, interval_of
 from truemix.estimates.text import comparison_table
 from truemix.exceptions import InputError
@@ -74,13 +75,11 @@ class Comparison:
         Columns: ``before``, ``now``, ``difference`` and, with draws, ``lower``, ``upper`` and
         ``prob_increase``.
         """
-        import pandas as pd
-
         columns = {"before": self.before, "now": self.now, "difference": self.difference}
         if self.interval is not None and self.prob_increase is not None:
             columns["lower"], columns["upper"] = self.interval.T
             columns["prob_increase"] = self.prob_increase
-        return pd.DataFrame(columns, index=pd.Index(self.classes.tolist(), name="class"))
+        return by_class(self.classes, columns, "Comparison.frame()")
 
     def __repr__(self) -> str:
         return comparison_table(self).text()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from truemix._optional import require
 from truemix._typing import AnyArray, FloatArray
 from truemix.estimates.checks import Check
 from truemix.estimates.comparison import Comparison, compare
@@ -386,13 +387,9 @@ class Estimate:
             Shows itself in notebooks; ``savefig`` writes it. It is not known to pyplot, so there
             is nothing to close, and no global style is changed.
         """
-        try:
-            from truemix.estimates import plots
-        except ImportError as error:
-            raise InputError(
-                f"plot needs matplotlib, which cannot be imported ({error}); install it with "
-                "`pip install matplotlib`."
-            ) from None
+        require("matplotlib", "Estimate.plot()")
+        from truemix.estimates import plots
+
         return plots.draw(self, ax, kind=kind, level=level, reference=reference, counted=counted)
 
     def to_arviz(self) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from truemix._group_order import in_order
+from truemix._optional import require
 from truemix._typing import FloatArray
 from truemix.estimates.comparison import prob_increase_since
 from truemix.estimates.estimate import Estimate
@@ -65,6 +66,7 @@ class EstimateSet(Mapping[Hashable, Estimate]):
         (``2024-W09``, ``Q1 2024``), numbered weeks, versions and the like (``week 9``, ``v1.10``),
         or English names of months or weekdays. Regions do not, nor do ``store 1`` and ``store 2``.
         """
+        require("pandas", "EstimateSet.frame()")
         import pandas as pd
 
         parts = []

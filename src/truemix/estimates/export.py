@@ -6,8 +6,8 @@ import inspect
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from truemix._typing import FloatArray
-from truemix.exceptions import InputError
+from truemix._optional import require
+from truemix._typing import AnyArray, FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,18 +22,20 @@ def estimate_frame(estimate: Estimate, level: float) -> pd.DataFrame:
         columns["lower"], columns["upper"] = estimate.interval(level).T
     columns["classify_and_count"] = estimate.classify_and_count
     columns["reference"] = estimate.train_prevalence
-    return by_class(estimate, columns)
+    return by_class(estimate.classes, columns, "Estimate.frame()")
 
 
-def by_class(estimate: Estimate, columns: dict[str, FloatArray]) -> pd.DataFrame:
-    """Return columns as a table indexed by class."""
+def by_class(classes: AnyArray, columns: dict[str, FloatArray], what: str) -> pd.DataFrame:
+    """Return columns as a table indexed by class; ``what`` names the method that returns it."""
+    require("pandas", what)
     import pandas as pd
 
-    return pd.DataFrame(columns, index=pd.Index(estimate.classes.tolist(), name="class"))
+    return pd.DataFrame(columns, index=pd.Index(classes.tolist(), name="class"))
 
 
 def arviz_data(estimate: Estimate) -> Any:
     """Return the draws of both views as the installed ArviZ holds them."""
+    require("arviz", "Estimate.to_arviz()")
     names = {"population": "prevalence", "batch": "batch"}
     variables = {
         name: draws[None]
@@ -43,13 +45,8 @@ def arviz_data(estimate: Estimate) -> Any:
     with warnings.catch_warnings():
         # ArviZ 0.x announces its own refactoring on import, once a day; no user can act on it.
         warnings.simplefilter("ignore", FutureWarning)
-        try:
-            import arviz
-        except ImportError as error:
-            raise InputError(
-                f"to_arviz needs ArviZ, which cannot be imported ({error}); install it with "
-                "`pip install arviz`."
-            ) from None
+        import arviz
+
         labels: dict[str, Any] = {
             "coords": {"class": estimate.classes.tolist()},
             "dims": {name: ["class"] for name in variables},

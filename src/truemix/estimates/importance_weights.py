@@ -20,13 +20,17 @@ if TYPE_CHECKING:
 
 def weights_frame(estimate: Estimate, level: float) -> pd.DataFrame:
     """Return the importance weights, with one row per class."""
-    weight = importance_weights(estimate)
-    columns = {"weight": weight}
+    return by_class(estimate.classes, weight_columns(estimate, level), "Estimate.weights()")
+
+
+def weight_columns(estimate: Estimate, level: float) -> dict[str, FloatArray]:
+    """Return the importance weights and, with draws, their bounds."""
+    columns = {"weight": importance_weights(estimate)}
     if estimate.draws is not None:
         # A weight is a share times a constant, and so are the bounds.
         bounds = estimate.interval(level) / estimate.train_prevalence[:, None]
         columns["lower"], columns["upper"] = bounds.T
-    return by_class(estimate, columns)
+    return columns
 
 
 def importance_weights(estimate: Estimate) -> FloatArray:

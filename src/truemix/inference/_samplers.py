@@ -126,13 +126,13 @@ def check_gibbs(temperature: float, w: FloatArray, whole: bool) -> None:
     if temperature != 1.0:
         raise InputError(
             f"The 'temperature' parameter is {temperature:g} but sampler='gibbs' draws at "
-            "temperature 1 only; use sampler='nuts' or 'auto'."
+            "temperature 1 only; use sampler='auto'."
         )
     if not whole:
         row = int(np.argmax(w != np.floor(w)))
         raise InputError(
             f"A weight is {w[row]:g} but sampler='gibbs' needs weights that are whole numbers, "
-            "how often each row counts; use sampler='nuts' or 'auto'."
+            "how often each row counts; use sampler='auto'."
         )
 
 

@@ -17,7 +17,7 @@ from truemix.inference.mapls import adaptive_prior, most_probable_mix
 from truemix.inference.priors import prior_vector
 from truemix.inference.protocol import MixtureResult, Replicates, stacked
 from truemix.inference.replicates import sample_blocks
-from truemix.inference.sampling import SAMPLERS, MixtureSample, check_settings
+from truemix.inference.sampling import MixtureSample, check_sampler, check_settings
 from truemix.validation import check_choice, check_integer, check_number, parameter_error
 
 ESTIMANDS = ("batch", "population")
@@ -105,7 +105,7 @@ class Posterior(BaseEstimator):
         if self.sampler == "gibbs" and temperature != 1.0:
             raise InputError(
                 f"The 'temperature' parameter is {temperature:g}, but sampler='gibbs' draws at "
-                "temperature 1 only; use sampler='nuts' or 'auto'."
+                "temperature 1 only; use sampler='auto'."
             )
 
     def prepare(self, classes: AnyArray, train_prevalence: FloatArray) -> None:
@@ -204,7 +204,7 @@ def check_sampling(inference: Any) -> None:
     check_number(inference.temperature, "temperature")
     check_integer(inference.draws, "draws")
     check_integer(inference.warmup, "warmup")
-    check_choice(inference.sampler, "sampler", SAMPLERS)
+    check_sampler(inference.sampler)
     check_choice(inference.estimand, "estimand", ESTIMANDS)
     resolved_seed(inference.random_state)
 

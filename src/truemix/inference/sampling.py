@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truemix._optional import require
 from truemix._typing import FloatArray, IntArray, Seed
 from truemix.inference._checks import check_matrix, check_rows, scale_rows
 from truemix.inference._plan import Settings
@@ -89,8 +90,8 @@ def sample_mixture(
         slowly), or adaptation steps of NUTS (at least 50).
     sampler : {"auto", "gibbs", "nuts"}
         Gibbs sampling by data augmentation, with independence Metropolis proposals where it alone
-        mixes slowly (temperature 1 and whole weights only); the No-U-Turn sampler; or the one that
-        is predicted to be faster, which for other temperatures and weights may also be
+        mixes slowly (temperature 1 and whole weights only), or the No-U-Turn sampler (needs
+        ``truemix[nuts]``). ``"auto"`` is Gibbs sampling where it is possible, else
         ``"metropolis"``, independence proposals alone.
     random_state : int, Generator or None
         The seed. The same seed and input give the same draws.
@@ -150,8 +151,16 @@ def check_settings(
         check_number(temperature, "temperature"),
         check_integer(draws, "draws"),
         check_integer(warmup, "warmup"),
-        check_choice(sampler, "sampler", SAMPLERS),
+        check_sampler(sampler),
     )
+
+
+def check_sampler(sampler: object) -> str:
+    """Return a valid sampler whose library is installed."""
+    chosen = check_choice(sampler, "sampler", SAMPLERS)
+    if chosen == "nuts":
+        require("nutpie", "sampler='nuts'")
+    return chosen
 
 
 def check_seed(random_state: Seed) -> np.random.SeedSequence:

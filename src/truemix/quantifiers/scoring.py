@@ -16,7 +16,6 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 
 from truemix._typing import AnyArray, FloatArray, IntArray
@@ -246,6 +245,8 @@ def _folds(
             )
         # Shuffled, because the order is sorted; with a fixed seed, so that deterministic
         # quantifiers stay deterministic.
+        from sklearn.model_selection import StratifiedKFold
+
         n_folds = int(min(cv, counts.max()))
         splitter = StratifiedKFold(n_folds, shuffle=True, random_state=0)
     else:

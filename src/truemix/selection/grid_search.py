@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import pandas as pd
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
+from truemix._optional import require
 from truemix._progress import progress_bar
 from truemix._typing import AnyArray, FloatArray
 from truemix.estimates import Estimate, EstimateSet
@@ -19,6 +20,9 @@ from truemix.selection._settings import Setting, check_quantifier, configured, e
 from truemix.selection._validation import hold_out
 from truemix.selection.scores import check_metric
 from truemix.validation import RANGES, parameter_error
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class SearchInterrupted(UserWarning):
@@ -67,10 +71,12 @@ class GridSearch(BaseEstimator):
         That error.
     best_quantifier_ : Quantifier
         Fitted; :meth:`predict`, :meth:`quantify` and :meth:`quantify_by` ask it.
-    results_ : pandas.DataFrame
-        One row per setting, in the order of the grid: its parameters, ``score`` (mean over bags),
+    records_ : list of dict
+        One per setting, in the order of the grid: its parameters, ``score`` (mean over bags),
         ``standard_error``, ``rank`` and ``seconds`` (work shared with other settings counts in
         equal parts).
+    results_ : pandas.DataFrame
+        The same as a table.
     classes_, train_prevalence_ : ndarray of shape (K,)
         As for every quantifier.
     n_features_in_, feature_names_in_
@@ -91,7 +97,7 @@ class GridSearch(BaseEstimator):
     >>> labels = np.repeat(["ham", "spam"], 500)
     >>> grid = {"bandwidth": [0.1, 0.3, 1.0, 3.0], "shrinkage": [0.0, 0.5]}
     >>> search = GridSearch(KDEy(), grid).fit(np.column_stack([1 - p, p]), labels)
-    >>> len(search.results_)
+    >>> len(search.records_)
     8
     >>> search.best_params_["bandwidth"] < 3
     True
@@ -103,7 +109,7 @@ class GridSearch(BaseEstimator):
     best_params_: Setting
     best_score_: float
     best_quantifier_: Quantifier
-    results_: pd.DataFrame
+    records_: list[dict[str, Any]]
     classes_: AnyArray
     train_prevalence_: FloatArray
 
@@ -167,7 +173,9 @@ class GridSearch(BaseEstimator):
                 raise
             interrupted = True
         best = min(finished, key=lambda result: (result.score, result.number))
-        self.results_ = _frame(settings, quantifiers, finished)
+        finished.sort(key=lambda result: result.number)
+        self._numbers = [result.number for result in finished]
+        self.records_ = _records(settings, quantifiers, finished)
         self.best_params_, self.best_score_ = settings[best.number], best.score
         self.best_quantifier_ = quantifiers[best.number]
         if self.refit:
@@ -199,6 +207,21 @@ class GridSearch(BaseEstimator):
         return self._best().quantify_by(X, groups, check=check)
 
     @property
+    def results_(self) -> pd.DataFrame:
+        """The records as a table, indexed by the number of the setting in the grid."""
+        self._best()
+        require("pandas", "GridSearch.results_")
+        import pandas as pd
+
+        frame = pd.DataFrame(index=self._numbers)
+        for name in self.records_[0]:
+            values = [record[name] for record in self.records_]
+            # dtype object: pandas would convert None to NaN.
+            numeric = all(isinstance(value, float | int) for value in values)
+            frame[name] = pd.Series(values, frame.index, dtype=None if numeric else object)
+        return frame
+
+    @property
     def n_features_in_(self) -> int:
         """Number of columns that a batch must have."""
         return self._best().n_features_in_
@@ -224,24 +247,27 @@ class GridSearch(BaseEstimator):
         return self.best_quantifier_
 
 
-def _frame(
+def _records(
     settings: list[Setting], quantifiers: list[Quantifier], finished: list[Result]
-) -> pd.DataFrame:
-    """Return the table of finished settings, in the order of the grid."""
-    finished = sorted(finished, key=lambda result: result.number)
-    frame = pd.DataFrame(index=[result.number for result in finished])
-    # A parameter that only other grids of the list name keeps its value in the quantifier.
-    rows = [{**quantifiers[n].get_params(), **settings[n]} for n in frame.index]
-    for name in dict.fromkeys(name for setting in settings for name in setting):
-        values = [parameters.get(name) for parameters in rows]
-        # dtype object: pandas would convert None to NaN.
-        numeric = all(isinstance(value, float | int) for value in values)
-        frame[name] = pd.Series(values, frame.index, dtype=None if numeric else object)
-    frame["score"] = [result.score for result in finished]
-    frame["standard_error"] = [result.standard_error for result in finished]
-    frame["rank"] = frame["score"].rank(method="min").astype(int)
-    frame["seconds"] = [result.seconds for result in finished]
-    return frame
+) -> list[dict[str, Any]]:
+    """Return what is known of each finished setting."""
+    names = dict.fromkeys(name for setting in settings for name in setting)
+    scores = [result.score for result in finished]
+    ranks = 1 + np.searchsorted(np.sort(scores), scores)
+    records = []
+    for result, rank in zip(finished, ranks.tolist(), strict=True):
+        # A parameter that only other grids of the list name keeps its value in the quantifier.
+        known = {**quantifiers[result.number].get_params(), **settings[result.number]}
+        records.append(
+            {
+                **{name: known.get(name) for name in names},
+                "score": result.score,
+                "standard_error": result.standard_error,
+                "rank": rank,
+                "seconds": result.seconds,
+            }
+        )
+    return records
 
 
 def _check_n_jobs(n_jobs: object) -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from sklearn.base import clone
 
+from truemix._optional import require
 from truemix._progress import Advance, progress_bar
 from truemix._seeds import resolved_seed
 from truemix._typing import FloatArray, IntArray
 from truemix.estimates.intervals import check_level, interval_of
+from truemix.estimates.text import Table
 from truemix.exceptions import InputError
 from truemix.metrics import hard_coverage, soft_coverage, winkler_score
 from truemix.quantifiers import Quantifier
@@ -22,6 +23,9 @@ from truemix.quantifiers.wiring import replicates_in_parts
 from truemix.selection._settings import check_quantifier, configured
 from truemix.selection._validation import hold_out
 from truemix.validation import check_number, parameter_error
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # The grid of the paper.
 TEMPERATURES = (0.5, 1.0, 1.5, 2.0, 5.0, 10.0, 100.0, 1000.0)
@@ -37,25 +41,36 @@ class TemperatureCalibration:
         The one with the smallest mean Winkler score.
     level : float
         Level of the intervals.
-    results : pandas.DataFrame
-        One row per temperature, means over the bags: ``winkler_score`` with its
+    records : list of dict
+        One per temperature, means over the bags: ``winkler_score`` with its
         ``standard_error``, ``width`` of the intervals, ``soft_coverage`` (share of the classes
         inside) and ``hard_coverage`` (all classes inside simultaneous intervals).
+    results : pandas.DataFrame
+        The same as a table.
     quantifier : Quantifier
         A copy with that temperature, fitted on everything.
     """
 
     temperature: float
     level: float
-    results: pd.DataFrame
+    records: list[dict[str, float]]
     quantifier: Quantifier
 
+    @property
+    def results(self) -> pd.DataFrame:
+        """The records as a table."""
+        require("pandas", "TemperatureCalibration.results")
+        import pandas as pd
+
+        return pd.DataFrame(self.records)
+
     def __repr__(self) -> str:
-        table = self.results.to_string(index=False, float_format=lambda value: f"{value:.4g}")
-        return (
+        title = (
             f"Temperature {self.temperature:g} for {type(self.quantifier).__name__}: the best "
-            f"{100 * self.level:g} % intervals\n{table}"
+            f"{100 * self.level:g} % intervals"
         )
+        rows = [[f"{value:.4g}" for value in record.values()] for record in self.records]
+        return Table(title, list(self.records[0]), rows, left=0).text()
 
 
 def calibrate_temperature(
@@ -152,14 +167,14 @@ def calibrate_temperature(
     parts.fit(fitted, scored)
     with progress_bar("bags", len(parts.bags) * len(temperatures), shown=verbose) as advance:
         intervals = _intervals(fitted, scored.pool, parts.bags, temperatures, level, advance)
-    results = pd.DataFrame(
+    records = [
         {"temperature": t, **_scores(parts.truth, *pair, level)}
         for t, pair in zip(temperatures, intervals, strict=True)
-    )
-    best = int(results["winkler_score"].to_numpy().argmin())
+    ]
+    best = int(np.argmin([record["winkler_score"] for record in records]))
     chosen: Any = candidates[best]
     chosen.fit(X, y, classes=classes)
-    return TemperatureCalibration(temperatures[best], level, results, chosen)
+    return TemperatureCalibration(temperatures[best], level, records, chosen)
 
 
 def _intervals(
