@@ -1,8 +1,8 @@
 """Hostile numbers handed to the compiled core itself, past all checks of input.
 
-Whatever a loop makes of them, it has to end, and to leave foreign memory alone. NaN and infinity may
-come out: whoever calls the loops checks that. ``make sanitize`` makes these attempts with a build
-that checks every index and address.
+Whatever a loop makes of them, it has to end, and to leave foreign memory alone. NaN and infinity
+may come out: whoever calls the loops checks that. ``make sanitize`` makes these attempts with a
+build that checks every index and address.
 """
 
 from collections.abc import Callable, Iterator

@@ -126,7 +126,9 @@ def truemix(
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
     verbose: Annotated[
         bool,
-        typer.Option("--verbose", help="With --version: what else is installed, and the processor."),
+        typer.Option(
+            "--verbose", help="With --version: what else is installed, and the processor."
+        ),
     ] = False,
 ) -> None:
     """Estimate the true mix of classes in an unlabelled batch, with its uncertainty.
