@@ -3,9 +3,9 @@
     python benchmarks/versions.py OLD NEW [--rounds 5] [--only solver]
 
 OLD and NEW are Python interpreters, each with a version of truemix installed; only public names
-that both have are used. The same machine code runs at different speeds in different processes (where its
-memory happens to lie), so each round starts a new process of either version, one after the other,
-and the medians over the rounds are compared.
+that both have are used. The same machine code runs at different speeds in different processes
+(where its memory happens to lie), so each round starts a new process of either version, one after
+the other, and the medians over the rounds are compared.
 """
 
 import argparse
