@@ -77,8 +77,8 @@ def test_of_settings_that_tie_the_least_shrinkage_is_chosen():
     means[1:, 3:7] = 0.102
     means[4, 3:7] = 0.1
     # The differences are known to 0.1 / 10 with noise, and almost exactly without.
-    assert bandwidth_selection._ranking(bag_errors(means, 0.1), 1, 0.0)[0][0] == 1
-    assert bandwidth_selection._ranking(bag_errors(means, 1e-6), 1, 0.0)[0][0] == 4
+    assert bandwidth_selection._ranking(bag_errors(means, 0.1), 100, 0.0)[0][0] == 1
+    assert bandwidth_selection._ranking(bag_errors(means, 1e-6), 100, 0.0)[0][0] == 4
 
 
 def test_rounds_with_the_same_references_make_differences_no_more_believable():
@@ -86,10 +86,11 @@ def test_rounds_with_the_same_references_make_differences_no_more_believable():
     means[1:, 3:7] = 0.1045
     means[4, 3:7] = 0.1
     errors = bag_errors(means, 0.02)
-    once = bandwidth_selection._ranking(errors, 1, 0.0)
-    assert bandwidth_selection._ranking(np.concatenate([errors] * 4, axis=2), 4, 0.0)[0] == once[0]
+    rounds = np.concatenate([errors] * 4, axis=2)
+    once = bandwidth_selection._ranking(errors, 100, 0.0)
+    assert bandwidth_selection._ranking(rounds, 100, 0.0)[0] == once[0]
     # As if the rounds were 400 bags of other references.
-    assert bandwidth_selection._ranking(np.concatenate([errors] * 4, axis=2), 1, 0.0)[0] != once[0]
+    assert bandwidth_selection._ranking(rounds, 400, 0.0)[0] != once[0]
 
 
 def test_differences_are_scored_on_the_same_bags():
@@ -98,12 +99,12 @@ def test_differences_are_scored_on_the_same_bags():
     means[4, 3:7] = 0.1
     # Hard and easy bags, the same for all settings, say nothing about the settings.
     hard = np.random.default_rng(1).exponential(1.0, 100)
-    assert bandwidth_selection._ranking(bag_errors(means, 1e-6) + hard, 1, 0.0)[0][0] == 4
+    assert bandwidth_selection._ranking(bag_errors(means, 1e-6) + hard, 100, 0.0)[0][0] == 4
 
 
 def test_runners_up_follow_by_error():
     means = np.linspace(0.1, 0.3, 10)[None, :]
-    order = bandwidth_selection._ranking(bag_errors(means, 1e-6), 1, 0.0)
+    order = bandwidth_selection._ranking(bag_errors(means, 1e-6), 100, 0.0)
     assert [column for _, column, _ in order] == list(range(6))
     assert [tie for _, _, tie in order] == [True] + [False] * 5
 
@@ -111,10 +112,10 @@ def test_runners_up_follow_by_error():
 def test_with_few_references_more_settings_tie_and_the_choice_stays():
     means = 0.1 * np.geomspace(1.0, 2.0, 60).reshape(6, 10)
     errors = bag_errors(means, 1e-6)
-    order = bandwidth_selection._ranking(errors, 1, 0.3)
+    order = bandwidth_selection._ranking(errors, 100, 0.3)
     smooth = bandwidth_selection._smoothed(means)
     tied = np.flatnonzero(smooth.ravel() <= 1.3 * smooth.min())
-    assert order[0][:2] == bandwidth_selection._ranking(errors, 1, 0.0)[0][:2] == (0, 0)
+    assert order[0][:2] == bandwidth_selection._ranking(errors, 100, 0.0)[0][:2] == (0, 0)
     assert all(tie for _, _, tie in order)
     # From the best to the worst of those that tie, in even steps.
     places = [10 * row + column for row, column, _ in order]
