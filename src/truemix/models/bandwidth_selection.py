@@ -60,6 +60,7 @@ MAX_REFERENCES = 20_000
 FIRST_BAGS = 10
 LEVEL = 3.0
 FIRST_TARGETS = 1_000
+FIRST_PER_CLASS = 10
 # Width of the Gaussian smoothing over neighbouring settings, in steps of the grid.
 SMOOTHING = {"shrinkage": 0.5, "bandwidth": 0.7}
 # Settings whose error exceeds the smallest by at most this many standard errors over the bags are
@@ -133,7 +134,7 @@ class _Heat:
 
 
 def _heats(codes: IntArray, targets: IntArray, ends: tuple[int, int], seed: int) -> list[_Heat]:
-    """Draw the bags of a round, from ``FIRST_TARGETS`` in the first heat, then from all targets."""
+    """Draw the bags of a round, from few targets in the first heat, then from all."""
     classes = np.arange(codes.max() + 1)
     protocol = DirichletBags(
         n_bags=ends[-1],
@@ -141,7 +142,8 @@ def _heats(codes: IntArray, targets: IntArray, ends: tuple[int, int], seed: int)
         bag_size=_between(100, len(targets), BAG_SIZE),
         random_state=seed,
     )
-    few = targets[at_most(FIRST_TARGETS, codes[targets], np.random.default_rng(seed))]
+    n_few = max(FIRST_TARGETS, FIRST_PER_CLASS * len(classes))
+    few = targets[at_most(n_few, codes[targets], np.random.default_rng(seed))]
     rest = np.setdiff1d(targets, few)
     first = list(islice(protocol.bags(codes[few], classes), ends[0]))
     drawn = protocol.bags(codes[np.concatenate([few, rest])], classes)
