@@ -10,6 +10,7 @@ from truemix.inference import (
     sample_mixture,
     sample_mixtures,
 )
+from truemix.inference.batched import mixes_under_each
 
 
 @pytest.fixture(scope="module")
@@ -101,3 +102,16 @@ def test_wrong_seeds_and_starts_are_named(pool, bags):
         sample_mixtures(pool, bags, random_state=[1, 2])
     with pytest.raises(InputError, match=r"starts has shape \(4,\); expected one row for each of"):
         maximize_mixtures(pool, bags, starts=np.ones(4))
+
+
+def test_mixes_under_several_matrices_are_those_of_repeated_rows_one_by_one():
+    rng = np.random.default_rng(0)
+    matrices = rng.normal(size=(3, 60, 4))
+    bags = [rng.integers(0, 60, 100) for _ in range(9)]
+    distinct = [np.unique(bag, return_counts=True) for bag in bags]
+    found = mixes_under_each(
+        matrices, [each[0] for each in distinct], [each[1] for each in distinct]
+    )
+    for matrix, mixes in zip(matrices, found, strict=True):
+        expected = [maximize_mixture(matrix[bag], tol=1e-12).prevalence for bag in bags]
+        np.testing.assert_allclose(mixes, expected, atol=1e-6)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from support import posteriors
-from truemix import KDEy
-from truemix.densities import kde_log_likelihood
+from truemix import KDEy, limit_threads
+from truemix.densities import class_densities, kde_log_likelihood
 from truemix.inference import maximize_mixture
 from truemix.models import bandwidth_selection, out_of_fold
 from truemix.models.bandwidth_selection import choose_smoothing
@@ -77,8 +77,8 @@ def test_of_settings_that_tie_the_least_shrinkage_is_chosen():
     means[1:, 3:7] = 0.102
     means[4, 3:7] = 0.1
     # The differences are known to 0.1 / 10 with noise, and almost exactly without.
-    assert bandwidth_selection._ranking(bag_errors(means, 0.1), 1, 0.0)[0][0] == 1
-    assert bandwidth_selection._ranking(bag_errors(means, 1e-6), 1, 0.0)[0][0] == 4
+    assert bandwidth_selection._ranking(bag_errors(means, 0.1), 100, 0.0)[0][0] == 1
+    assert bandwidth_selection._ranking(bag_errors(means, 1e-6), 100, 0.0)[0][0] == 4
 
 
 def test_rounds_with_the_same_references_make_differences_no_more_believable():
@@ -86,10 +86,11 @@ def test_rounds_with_the_same_references_make_differences_no_more_believable():
     means[1:, 3:7] = 0.1045
     means[4, 3:7] = 0.1
     errors = bag_errors(means, 0.02)
-    once = bandwidth_selection._ranking(errors, 1, 0.0)
-    assert bandwidth_selection._ranking(np.concatenate([errors] * 4, axis=2), 4, 0.0)[0] == once[0]
+    rounds = np.concatenate([errors] * 4, axis=2)
+    once = bandwidth_selection._ranking(errors, 100, 0.0)
+    assert bandwidth_selection._ranking(rounds, 100, 0.0)[0] == once[0]
     # As if the rounds were 400 bags of other references.
-    assert bandwidth_selection._ranking(np.concatenate([errors] * 4, axis=2), 1, 0.0)[0] != once[0]
+    assert bandwidth_selection._ranking(rounds, 400, 0.0)[0] != once[0]
 
 
 def test_differences_are_scored_on_the_same_bags():
@@ -98,12 +99,12 @@ def test_differences_are_scored_on_the_same_bags():
     means[4, 3:7] = 0.1
     # Hard and easy bags, the same for all settings, say nothing about the settings.
     hard = np.random.default_rng(1).exponential(1.0, 100)
-    assert bandwidth_selection._ranking(bag_errors(means, 1e-6) + hard, 1, 0.0)[0][0] == 4
+    assert bandwidth_selection._ranking(bag_errors(means, 1e-6) + hard, 100, 0.0)[0][0] == 4
 
 
 def test_runners_up_follow_by_error():
     means = np.linspace(0.1, 0.3, 10)[None, :]
-    order = bandwidth_selection._ranking(bag_errors(means, 1e-6), 1, 0.0)
+    order = bandwidth_selection._ranking(bag_errors(means, 1e-6), 100, 0.0)
     assert [column for _, column, _ in order] == list(range(6))
     assert [tie for _, _, tie in order] == [True] + [False] * 5
 
@@ -111,10 +112,10 @@ def test_runners_up_follow_by_error():
 def test_with_few_references_more_settings_tie_and_the_choice_stays():
     means = 0.1 * np.geomspace(1.0, 2.0, 60).reshape(6, 10)
     errors = bag_errors(means, 1e-6)
-    order = bandwidth_selection._ranking(errors, 1, 0.3)
+    order = bandwidth_selection._ranking(errors, 100, 0.3)
     smooth = bandwidth_selection._smoothed(means)
     tied = np.flatnonzero(smooth.ravel() <= 1.3 * smooth.min())
-    assert order[0][:2] == bandwidth_selection._ranking(errors, 1, 0.0)[0][:2] == (0, 0)
+    assert order[0][:2] == bandwidth_selection._ranking(errors, 100, 0.0)[0][:2] == (0, 0)
     assert all(tie for _, _, tie in order)
     # From the best to the worst of those that tie, in even steps.
     places = [10 * row + column for row, column, _ in order]
@@ -188,3 +189,100 @@ def test_large_references_are_thinned_but_rare_classes_are_kept():
     assert counts[1] == 1000
     assert 2500 < counts[2] < 3000
     assert len(set(rows.tolist())) == len(rows)
+
+
+def test_equal_references_change_no_error(monkeypatch):
+    P, codes = posteriors(300, 3, seed=0)
+    P = P.round(1) + 0.01
+    P /= P.sum(axis=1, keepdims=True)
+    merged = KDEy().fit(P, codes).selection_
+    monkeypatch.setattr(class_densities, "first_equal", lambda P, codes=None: np.arange(len(P)))
+    for found, expected in zip(merged, KDEy().fit(P, codes).selection_, strict=True):
+        assert found == pytest.approx(expected, rel=1e-9)
+
+
+# --- racing -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n_items", "sharpness"), [(150, 3.0), (700, 8.0), (2500, 2.0)])
+def test_racing_chooses_what_scoring_every_setting_on_every_bag_does(
+    monkeypatch, n_items, sharpness
+):
+    P, codes = posteriors(n_items, 3, seed=1, sharpness=sharpness)
+    solved = []
+    solve = bandwidth_selection.mixes_under_each
+
+    def counted(matrices, rows, counts):
+        solved.append(len(matrices) * len(rows))
+        return solve(matrices, rows, counts)
+
+    monkeypatch.setattr(bandwidth_selection, "mixes_under_each", counted)
+    raced = KDEy().fit(P, codes)
+    n_raced = sum(solved)
+    solved.clear()
+    monkeypatch.setattr(
+        bandwidth_selection, "_running", lambda errors, *_: np.ones(errors.shape[:2], dtype=bool)
+    )
+    full = KDEy().fit(P, codes)
+    assert (raced.bandwidth_, raced.shrinkage_) == (full.bandwidth_, full.shrinkage_)
+    assert raced.selection_[0] == pytest.approx(full.selection_[0])
+    assert n_raced < 0.7 * sum(solved)
+
+
+def test_only_settings_that_are_clearly_worse_are_dropped():
+    means = np.full((6, 10), 0.1)
+    means[:, 5:] = 0.2
+    means[:, 6] = 0.5
+    running = bandwidth_selection._running(bag_errors(means, 1e-3), 100, 0.0)
+    # Columns 3 and 4 are close enough to the bad ones to be smoothed with them.
+    assert running[:, :3].all()
+    assert not running[:, 6:].any()
+    # With differences this noisy, nothing is clear.
+    assert bandwidth_selection._running(bag_errors(means, 5.0), 100, 0.0).all()
+    # What may tie because references are few stays.
+    assert bandwidth_selection._running(bag_errors(means, 1e-6), 100, 9.0).all()
+
+
+def test_the_runners_up_are_never_dropped():
+    means = 0.1 * np.geomspace(1.0, 1000.0, 60).reshape(6, 10)
+    running = bandwidth_selection._running(bag_errors(means, 1e-6), 100, 0.0)
+    assert running.sum() == bandwidth_selection.RUNNER_UPS + 1
+
+
+def test_a_setting_that_was_dropped_does_not_come_back():
+    errors = bag_errors(np.full((6, 10), 0.1), 1e-6)
+    errors[2, 3, 50:] = np.nan
+    assert not bandwidth_selection._running(errors, 100, 9.0)[2, 3]
+    order = bandwidth_selection._ranking(errors, 100, 9.0)
+    assert (2, 3) not in [place[:2] for place in order]
+
+
+def test_hard_bags_after_a_setting_was_dropped_count_for_it_too():
+    errors = bag_errors(np.linspace(0.1, 0.3, 10)[None, :], 1e-6)
+    errors[:, :, 50:] += 0.4
+    complete = errors.mean(axis=2)
+    errors[0, 7:, 50:] = np.nan
+    finished = ~np.isnan(errors[:, :, -1])
+    np.testing.assert_allclose(bandwidth_selection._means(errors, finished), complete, atol=1e-5)
+
+
+def test_the_first_bags_need_few_densities():
+    codes = np.arange(5_000) % 4
+    targets = np.arange(0, 5_000, 3)
+    first, second = bandwidth_selection._heats(codes, targets, (10, 100), seed=0)
+    assert len(first.bags) == 10
+    assert len(second.bags) == 90
+    assert len(first.targets) == bandwidth_selection.FIRST_TARGETS
+    assert max(bag.index.max() for bag in first.bags) < len(first.targets)
+    both = np.concatenate([first.targets, second.targets])
+    np.testing.assert_array_equal(np.sort(both), targets)
+    for bag in [*first.bags, *second.bags]:
+        shares = np.bincount(codes[both[bag.index]], minlength=4) / len(bag.index)
+        np.testing.assert_array_equal(shares, bag.prevalence)
+
+
+def test_the_choice_does_not_depend_on_threads():
+    P, codes = posteriors(1500, 3, seed=0)
+    with limit_threads(1):
+        alone = KDEy().fit(P, codes).selection_
+    assert KDEy().fit(P, codes).selection_ == alone

@@ -64,12 +64,11 @@ class Tiles:
 def tile_blocks(
     reference: FloatArray,
     codes: IntArray,
-    kept: IntArray | None,
+    kept: IntArray,
     to_coordinates: Callable[[FloatArray], FloatArray],
     n_coordinates: int,
 ) -> Iterator[Tiles]:
-    """Yield the references ``kept`` (row numbers; default all) in tiles, ordered by class."""
-    kept = np.arange(len(codes)) if kept is None else kept
+    """Yield the references ``kept`` (row numbers) in tiles, ordered by class."""
     order = kept[np.argsort(codes[kept], kind="stable")]
     for block in row_blocks(len(order), max(TILE, TILES_BYTES // (8 * reference.shape[1]))):
         yield _tiles(reference, codes, order[block], to_coordinates, n_coordinates)

@@ -26,6 +26,11 @@ from truemix.inference.maximum_likelihood import MixtureFit
 from truemix.inference.sampling import MixtureSample, check_seed, check_settings
 from truemix.validation import check_counts
 
+# The duality gap at which the solver stops, and its largest number of iterations.
+TOL, MAX_ITER = 1e-8, 1000
+# Small bags are solved in less time than a thread needs to take up a task.
+BAGS_PER_TASK = 4
+
 
 def maximize_mixtures(
     log_likelihood: npt.ArrayLike,
@@ -33,8 +38,8 @@ def maximize_mixtures(
     *,
     weights: npt.ArrayLike | None = None,
     starts: npt.ArrayLike | None = None,
-    tol: float = 1e-8,
-    max_iter: int = 1000,
+    tol: float = TOL,
+    max_iter: int = MAX_ITER,
 ) -> list[MixtureFit]:
     """Find the maximum-likelihood mix of each bag of items from one pool.
 
@@ -71,7 +76,7 @@ def maximize_mixtures(
     rows = check_bags(bags, len(values))
     firsts = _check_starts(starts, len(rows), values.shape[1])
     check_controls(tol, max_iter)
-    L, peaks = _scale_pool(values, rows)
+    L, peaks = _scale_pool(values, _used(rows, len(values)))
     counted = None if weights is None else check_counts(weights, len(values))
 
     def solve(bag: int) -> MixtureFit:
@@ -91,6 +96,50 @@ def maximize_mixtures(
 
     for_each_block(work, len(rows), 1)
     return [fit for fit in fits if fit is not None]
+
+
+def mixes_under_each(
+    matrices: FloatArray, rows: list[IntArray], counts: list[IntArray]
+) -> FloatArray:
+    """Return the maximum-likelihood mix of each bag under each of several matrices.
+
+    Each matrix starts where the one before it ended: neighbours should be similar.
+
+    Parameters
+    ----------
+    matrices : ndarray of shape (S, n, K)
+        Log-likelihoods of one pool.
+    rows, counts : lists of ndarrays
+        For each bag, distinct rows of the pool and how often each is in the bag.
+
+    Returns
+    -------
+    ndarray of shape (S, len(rows), K)
+
+    Examples
+    --------
+    >>> pool = np.log([[8, 1], [8, 1], [1, 8]])
+    >>> rows, counts = [np.array([0, 2]), np.array([1, 2])], [np.array([1, 1]), np.array([2, 1])]
+    >>> mixes_under_each(pool[None], rows, counts)[0].round(2)
+    array([[0.5 , 0.5 ],
+           [0.71, 0.29]])
+    """
+    _, n, n_classes = matrices.shape
+    used = _used(rows, n)
+    pools = [_scale_pool(values, used)[0] for values in matrices]
+    mixes = np.empty((len(pools), len(rows), n_classes))
+
+    def work(block: slice) -> None:
+        for bag in range(block.start, block.stop):
+            w = counts[bag] / counts[bag].sum()
+            mix = check_start(None, n_classes)
+            for L, found in zip(pools, mixes, strict=True):
+                mix = _core.solve_mixture(L[rows[bag]], w, mix, TOL, MAX_ITER)[0]
+                found[bag] = mix
+
+    for_each_block(work, len(rows), BAGS_PER_TASK)
+    check_finite("mix", mixes)
+    return mixes
 
 
 def sample_mixtures(
@@ -150,7 +199,7 @@ def draw_bags(
     weights: FloatArray | None = None,
 ) -> list[MixtureSample]:
     """Draw as :func:`sample_mixtures` does, for input that has been checked."""
-    L, _ = _scale_pool(values, rows)
+    L, _ = _scale_pool(values, _used(rows, len(values)))
     samples: list[MixtureSample | None] = [None] * len(rows)
 
     def work(block: slice) -> None:
@@ -198,11 +247,16 @@ def check_bags(bags: Sequence[npt.ArrayLike], n: int) -> list[IntArray]:
     return rows
 
 
-def _scale_pool(values: FloatArray, rows: list[IntArray]) -> tuple[FloatArray, FloatArray]:
-    """Scale the pool once; only rows that are in a bag need a possible class."""
-    used = np.zeros(len(values))
+def _used(rows: list[IntArray], n: int) -> FloatArray:
+    """Return 1.0 for the rows of the pool that are in a bag."""
+    used = np.zeros(n)
     for index in rows:
         used[index] = 1.0
+    return used
+
+
+def _scale_pool(values: FloatArray, used: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Scale the pool once; only rows that are in a bag need a possible class."""
     peaks = check_rows(values, used)
     return scale_rows(values, np.where(used > 0, peaks, 0.0)), peaks
 

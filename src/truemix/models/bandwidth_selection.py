@@ -4,17 +4,19 @@ Every reference gets out-of-fold densities, so it can serve as a target. Bags wi
 over the simplex are drawn from these items, and the setting with the smallest error of the
 estimated mix is selected. That error is what matters to the user; selecting by likelihood is
 clearly worse, because the best density estimate is not the one that separates classes best.
+Settings that are clearly worse on the first bags are not scored on the others.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from truemix._typing import FloatArray, IntArray
-from truemix.inference import maximize_mixtures
+from truemix._typing import BoolArray, FloatArray, IntArray
+from truemix.inference.batched import mixes_under_each
 from truemix.metrics import absolute_error
 from truemix.models.out_of_fold import (
     N_FOLDS,
@@ -23,7 +25,7 @@ from truemix.models.out_of_fold import (
     folds_of,
     out_of_fold_log_likelihood,
 )
-from truemix.protocols import DirichletBags
+from truemix.protocols import Bag, DirichletBags
 
 # The grids of the paper.
 BANDWIDTHS = {
@@ -52,6 +54,13 @@ MAX_ROUNDS = 4
 # with the product of targets and references.
 MAX_TARGETS = 4_000
 MAX_REFERENCES = 20_000
+# Settings race: after the first bags those are dropped whose error exceeds the smallest by more
+# than LEVEL standard errors on top of what counts as a tie. The first bags, on which all settings
+# run, are drawn from fewer targets: with many references, densities are most of the work.
+FIRST_BAGS = 10
+LEVEL = 3.0
+FIRST_TARGETS = 1_000
+FIRST_PER_CLASS = 10
 # Width of the Gaussian smoothing over neighbouring settings, in steps of the grid.
 SMOOTHING = {"shrinkage": 0.5, "bandwidth": 0.7}
 # Settings whose error exceeds the smallest by at most this many standard errors over the bags are
@@ -93,11 +102,17 @@ def choose_smoothing(
     classes = by_appearance(codes)
     posteriors, codes = posteriors[kept][:, classes], np.argsort(classes)[codes[kept]]
     targets = np.sort(at_most(MAX_TARGETS, codes, rng))
-    rounds = [
-        _errors((posteriors, codes), targets, kernel, bandwidths, shrinkages, rng)
-        for _ in range(_between(1, FEW_REFERENCES // len(codes), MAX_ROUNDS))
-    ]
-    errors = np.concatenate(rounds, axis=2)
+    n_bags = _between(MIN_BAGS, N_SHARES // len(classes), N_BAGS)
+    relative = SAMPLING / np.sqrt(len(targets) / len(classes))
+    errors = np.empty((len(shrinkages), len(bandwidths), 0))
+    for number in range(_between(1, FEW_REFERENCES // len(codes), MAX_ROUNDS)):
+        fold = folds_of(codes, rng, _between(N_FOLDS, FOLDED_ROWS // len(codes), MAX_FOLDS))
+        bag_seed = int(rng.integers(2**32))
+        heats = _heats(codes, targets, (FIRST_BAGS if number == 0 else n_bags, n_bags), bag_seed)
+        scores = _Scores((posteriors, codes, fold), kernel, bandwidths, shrinkages)
+        for heat in heats:
+            running = _running(errors, n_bags, relative)
+            errors = np.concatenate([errors, scores.errors(heat, running)], axis=2)
     best = [
         {
             "bandwidth": float(bandwidths[j]),
@@ -105,75 +120,112 @@ def choose_smoothing(
             "absolute_error": float(errors[i, j].mean()),
             "tie": tie,
         }
-        for i, j, tie in _ranking(
-            errors, len(rounds), SAMPLING / np.sqrt(len(targets) / posteriors.shape[1])
-        )
+        for i, j, tie in _ranking(errors, n_bags, relative)
     ]
     return Choice(best[0]["bandwidth"], best[0]["shrinkage"], best)
 
 
-def _errors(
-    references: tuple[FloatArray, IntArray],
-    targets: IntArray,
-    kernel: str,
-    bandwidths: FloatArray,
-    shrinkages: tuple[float, ...],
-    rng: np.random.Generator,
-) -> FloatArray:
-    """Return the error of each shrinkage and bandwidth on each bag, with folds drawn anew."""
-    posteriors, codes = references
-    n_items, n_classes = posteriors.shape
-    fold = folds_of(codes, rng, _between(N_FOLDS, FOLDED_ROWS // n_items, MAX_FOLDS))
+@dataclass(frozen=True)
+class _Heat:
+    """Bags that settings are scored on before the clearly worse ones are dropped."""
+
+    targets: IntArray  # references whose densities are needed for the first time
+    bags: list[Bag]  # rows of all targets so far
+
+
+def _heats(codes: IntArray, targets: IntArray, ends: tuple[int, int], seed: int) -> list[_Heat]:
+    """Draw the bags of a round, from few targets in the first heat, then from all."""
+    classes = np.arange(codes.max() + 1)
     protocol = DirichletBags(
-        n_bags=_between(MIN_BAGS, N_SHARES // n_classes, N_BAGS),
+        n_bags=ends[-1],
         # Bags larger than the pool only repeat items, at a higher cost.
         bag_size=_between(100, len(targets), BAG_SIZE),
-        random_state=int(rng.integers(2**32)),
+        random_state=seed,
     )
-    bags = list(protocol.bags(codes[targets], np.arange(n_classes)))
-    rows = [bag.index for bag in bags]
-    truth = np.array([bag.prevalence for bag in bags])
-    errors = np.empty((len(shrinkages), len(bandwidths), len(bags)))
-    for i, shrinkage in enumerate(shrinkages):
-        matrices = out_of_fold_log_likelihood(
-            (posteriors, codes, fold),
+    n_few = max(FIRST_TARGETS, FIRST_PER_CLASS * len(classes))
+    few = targets[at_most(n_few, codes[targets], np.random.default_rng(seed))]
+    rest = np.setdiff1d(targets, few)
+    first = list(islice(protocol.bags(codes[few], classes), ends[0]))
+    drawn = protocol.bags(codes[np.concatenate([few, rest])], classes)
+    heats = [_Heat(few, first), _Heat(rest, list(drawn)[ends[0] :])]
+    return [heat for heat in heats if heat.bags]
+
+
+class _Scores:
+    """Errors of settings on the heats of one round; its densities are kept from heat to heat."""
+
+    def __init__(
+        self,
+        reference: tuple[FloatArray, IntArray, IntArray],
+        kernel: str,
+        bandwidths: FloatArray,
+        shrinkages: tuple[float, ...],
+    ) -> None:
+        self._reference = reference
+        self._kernel, self._bandwidths, self._shrinkages = kernel, bandwidths, shrinkages
+        n_classes = reference[0].shape[1]
+        # Of each shrinkage: bandwidths, targets, classes.
+        self._matrices = [np.empty((len(bandwidths), 0, n_classes))] * len(shrinkages)
+        self._scored = np.ones((len(shrinkages), len(bandwidths)), dtype=bool)
+
+    def errors(self, heat: _Heat, running: BoolArray) -> FloatArray:
+        """Return the error of each shrinkage and bandwidth on each bag, NaN if not running."""
+        distinct = [np.unique(bag.index, return_counts=True) for bag in heat.bags]
+        rows, counts = [each[0] for each in distinct], [each[1] for each in distinct]
+        truth = np.array([bag.prevalence for bag in heat.bags])
+        errors = np.full((*running.shape, len(heat.bags)), np.nan)
+        for i in np.flatnonzero(running.any(axis=1)).tolist():
+            kept = self._matrices[i][running[i][self._scored[i]]]
+            matrices = np.concatenate([kept, self._densities(i, running[i], heat.targets)], axis=1)
+            mixes = mixes_under_each(matrices, rows, counts)
+            errors[i, running[i]] = [absolute_error(truth, each) for each in mixes]
+            self._matrices[i] = matrices
+        self._scored = running
+        return errors
+
+    def _densities(self, i: int, running: BoolArray, targets: IntArray) -> FloatArray:
+        posteriors, _, fold = self._reference
+        return out_of_fold_log_likelihood(
+            self._reference,
             (posteriors[targets], fold[targets]),
-            kernel,
-            bandwidths,
-            shrinkage,
+            self._kernel,
+            self._bandwidths[running],
+            self._shrinkages[i],
         )
-        mixes: FloatArray | None = None
-        for j, matrix in enumerate(matrices):
-            # Warm start: mixes of neighbouring bandwidths are similar.
-            fits = maximize_mixtures(matrix, rows, starts=mixes)
-            mixes = np.array([fit.prevalence for fit in fits])
-            errors[i, j] = absolute_error(truth, mixes)
-    return errors
+
+
+def _running(errors: FloatArray, n_bags: int, relative: float) -> BoolArray:
+    """Return the settings that may still turn out to be best or to tie with the best."""
+    if errors.shape[2] == 0:
+        return np.ones(errors.shape[:2], dtype=bool)
+    smooth, noise, best = _surface(errors, n_bags)
+    excess = np.where(np.isnan(noise), np.inf, smooth - smooth[best])
+    # The runners-up are reported, so they are scored on all bags too.
+    finalist = excess <= np.sort(excess, axis=None)[: RUNNER_UPS + 1][-1]
+    close = excess <= relative * smooth[best] + LEVEL * noise
+    return np.asarray((finalist | close) & np.isfinite(excess))
 
 
 def _between(minimum: int, value: int, maximum: int) -> int:
     return max(minimum, min(value, maximum))
 
 
-def _ranking(errors: FloatArray, n_rounds: int, relative: float) -> list[tuple[int, int, bool]]:
+def _ranking(errors: FloatArray, n_bags: int, relative: float) -> list[tuple[int, int, bool]]:
     """Rank the settings of ``errors`` (row, column, bag): the selected one, then others by error.
 
     Each is (row, column, whether it ties with the smallest error). The others are up to
-    ``MAX_TIES - 1`` ties or, if there are few, the ``RUNNER_UPS``.
+    ``MAX_TIES - 1`` ties or, if there are few, the ``RUNNER_UPS``. There are ``n_bags`` in a round.
     """
-    smooth = _smoothed(errors.mean(axis=2))
-    best = np.unravel_index(smooth.argmin(), smooth.shape)
-    # Paired differences on the same bags, since bags vary far more than settings. Further rounds
-    # with the same references are not independent, so the standard error is that of one round.
-    n_bags = errors.shape[2] / n_rounds
-    noise = (errors - errors[best]).std(axis=2, ddof=1) / np.sqrt(n_bags)
+    smooth, noise, best = _surface(errors, n_bags)
     excess = smooth - smooth[best]
     equal = excess <= NOISE * noise
     row, column = np.indices(smooth.shape)
     choice = np.lexsort((smooth.ravel(), np.where(equal, row, smooth.shape[0]).ravel()))[0]
-    ties = (equal | (excess <= relative * smooth[best])).ravel()
-    by_error = np.argsort(smooth, axis=None, kind="stable")
-    others = by_error[by_error != choice]
+    finished = ~np.isnan(noise)
+    ties = (finished & (equal | (excess <= relative * smooth[best]))).ravel()
+    by_error = np.argsort(np.where(finished, smooth, np.inf), axis=None, kind="stable")
+    others = by_error[: np.count_nonzero(finished)]
+    others = others[others != choice]
     tied = others[ties[others]]
     if len(tied) >= RUNNER_UPS:
         steps = np.linspace(0, len(tied) - 1, min(len(tied), MAX_TIES - 1))
@@ -184,6 +236,32 @@ def _ranking(errors: FloatArray, n_rounds: int, relative: float) -> list[tuple[i
         (int(row.flat[flat]), int(column.flat[flat]), bool(ties[flat]))
         for flat in [choice, *others]
     ]
+
+
+def _surface(errors: FloatArray, n_bags: int) -> tuple[FloatArray, FloatArray, Any]:
+    """Return smoothed mean errors, standard errors of the differences to the best, and the best.
+
+    Settings that were dropped have no standard error (NaN) and are never the best.
+    """
+    finished = ~np.isnan(errors[:, :, -1])
+    smooth = _smoothed(_means(errors, finished))
+    best = np.unravel_index(np.where(finished, smooth, np.inf).argmin(), smooth.shape)
+    # Paired differences on the same bags, since bags vary far more than settings. Further rounds
+    # with the same references are not independent, so the standard error is that of one round.
+    spread = (errors - errors[best]).std(axis=2, ddof=1)
+    return smooth, spread / np.sqrt(min(n_bags, errors.shape[2])), best
+
+
+def _means(errors: FloatArray, finished: BoolArray) -> FloatArray:
+    """Return mean errors over all bags.
+
+    A setting that was dropped is as much worse than the best one as on the bags that it was scored
+    on: some bags are harder than others, for all settings.
+    """
+    means = errors.mean(axis=2)
+    best = np.unravel_index(np.where(finished, means, np.inf).argmin(), means.shape)
+    guess = means[best] + np.nanmean(errors - errors[best], axis=2)
+    return np.asarray(np.where(finished, means, np.maximum(guess, 0.0)))
 
 
 def _smoothed(errors: FloatArray) -> FloatArray:

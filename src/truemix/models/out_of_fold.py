@@ -89,12 +89,12 @@ def out_of_fold_log_likelihood(
     ndarray of shape (n_bandwidths, n, K)
     """
     posteriors, codes, fold = reference
-    counts = np.bincount(codes)
+    densities = ClassDensities(posteriors, codes, kernel, bandwidths, shrinkage)
+    # A class with a single item keeps it as its reference, even for the item itself.
+    single = np.bincount(codes)[codes] == 1
     result = np.empty((len(bandwidths), *items[0].shape))
     for f in np.unique(items[1]):
         here = np.flatnonzero(items[1] == f)
-        # A class with a single item keeps it as its reference, even for the item itself.
-        others = np.flatnonzero((fold != f) | (counts[codes] == 1))
-        densities = ClassDensities(posteriors[others], codes[others], kernel, bandwidths, shrinkage)
-        result[:, here] = densities.log_likelihood(items[0][here])
+        others = ((fold != f) | single).astype(np.float64)
+        result[:, here] = densities.log_likelihood(items[0][here], others)
     return result
