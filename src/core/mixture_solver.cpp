@@ -15,7 +15,7 @@
 
 #include "active_set.hpp"
 #include "interrupt.hpp"
-#include "lanes.hpp"
+#include "vector_math.hpp"
 
 namespace truemix {
 
@@ -123,13 +123,25 @@ void hessian(Matrix L, Numbers w, Numbers u, Span<const std::int64_t> idx, OutMa
         for (Index b = 0; b < a; ++b) H[b][a] = H[a][b];
 }
 
+// sum_i w_i log((u_i + t v_i) / u_i): the logarithm of one plus the relative change avoids the
+// cancellation in a difference of two objectives.
+double gain(Numbers w, Numbers u, Numbers v, double t) {
+    const Index n = u.size(), whole = n - n % LANES;
+    Lanes sums = every(0.0);
+    for (Index i = 0; i < whole; i += LANES)
+        sums += load(w.data() + i) * log_one_plus(t * load(v.data() + i) / load(u.data() + i));
+    double rest = 0.0;
+    for (Index i = whole; i < n; ++i) rest += w[i] * std::log1p(t * v[i] / u[i]);
+    return total(sums) + rest;
+}
+
 // The step length along step (1: full step, 0: no descent), with v = L step.
 double line_search(Numbers w, Numbers u, Numbers v, Numbers g, Numbers step) {
     const Index n = u.size(), K = g.size();
-    double slope = 0.0, total = 0.0;
+    double slope = 0.0, sum = 0.0;
     for (Index k = 0; k < K; ++k) {
         slope += (1.0 - g[k]) * step[k];
-        total += step[k];
+        sum += step[k];
     }
     if (!(slope < NOISE)) return 0.0;
     double limit = std::numeric_limits<double>::infinity();
@@ -141,10 +153,7 @@ double line_search(Numbers w, Numbers u, Numbers v, Numbers g, Numbers step) {
     // The change is below the precision of the objective: only the gap can show progress.
     if (slope > -NOISE) return t;
     for (; t > 1e-10; t *= 0.5) {
-        // log1p of the relative change avoids the cancellation in a difference of two objectives.
-        double change = t * total;
-        for (Index i = 0; i < n; ++i) change -= w[i] * std::log1p(t * v[i] / u[i]);
-        if (change <= ARMIJO * t * slope) return t;
+        if (t * sum - gain(w, u, v, t) <= ARMIJO * t * slope) return t;
     }
     return 0.0;
 }

@@ -17,6 +17,7 @@
 #include "confusion.hpp"
 #include "densities.hpp"
 #include "diagnostics.hpp"
+#include "equal_rows.hpp"
 #include "gibbs.hpp"
 #include "instructions.hpp"
 #include "interrupt.hpp"
@@ -44,8 +45,6 @@ using InOut1 = Array<double, 1>;
 using InOut2 = Array<double, 2>;
 using Whole1 = Array<const std::int64_t, 1>;
 using State = Array<std::uint64_t, 1>;
-using Made1 = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
-using Made2 = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
 
 Index size(std::size_t n) { return static_cast<Index>(n); }
 
@@ -68,16 +67,19 @@ std::uint64_t* state_of(const State& state) {
     return state.data();
 }
 
-nb::capsule owner_of(Vector* values) {
-    return nb::capsule(values, [](void* p) noexcept { delete static_cast<Vector*>(p); });
+template <class T>
+nb::capsule owner_of(std::vector<T>* values) {
+    return nb::capsule(values, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
 }
-Made1 made(Vector values) {
-    auto* kept = new Vector(std::move(values));
-    return Made1(kept->data(), {kept->size()}, owner_of(kept));
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> made(std::vector<T> values) {
+    auto* kept = new std::vector<T>(std::move(values));
+    return {kept->data(), {kept->size()}, owner_of(kept)};
 }
-Made2 made(Grid<> grid) {
-    auto* kept = new Vector(std::move(grid.values));
-    return Made2(kept->data(), {extent(grid.rows), extent(grid.columns)}, owner_of(kept));
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<2>> made(Grid<T> grid) {
+    auto* kept = new std::vector<T>(std::move(grid.values));
+    return {kept->data(), {extent(grid.rows), extent(grid.columns)}, owner_of(kept)};
 }
 
 template <class F>
@@ -286,12 +288,16 @@ void bind_posterior(nb::module_& m) {
         "moment"_a, "mode"_a, "prior"_a, "n"_a, "temperature"_a,
         "Return minus the Hessian in ``log pi`` at the mode.");
     m.def(
-        "merged_weights",
-        [](In2 L, In1 w) {
-            require(L.shape(0) == w.shape(0), "each row needs a weight");
-            return made(without_lock([&] { return merged_weights(table(L), span(w)); }));
+        "first_equal",
+        [](In2 rows, std::optional<Whole1> codes) {
+            require(!codes || codes->shape(0) == rows.shape(0), "each row needs a code");
+            Integers first = without_lock([&] {
+                return first_equal(table(rows), codes ? span(*codes) : Span<const std::int64_t>());
+            });
+            return made(std::move(first));
         },
-        "L"_a, "w"_a, "Return weights summed over equal rows: the first has the sum, others 0.");
+        "rows"_a, "codes"_a.none() = nb::none(),
+        "Return for each row the number of the first row that equals it (and has its code).");
 }
 
 void bind_sampling(nb::module_& m) {
@@ -523,9 +529,7 @@ void bind_confusion(nb::module_& m) {
             Random random(state_of(state));
             Grid<std::int64_t> split(size(M.shape(0)), size(M.shape(1)));
             split_counts(span(pi), table(M), span(counts), random, split);
-            Grid<> out(split.rows, split.columns);
-            std::copy(split.values.begin(), split.values.end(), out.values.begin());
-            return made(std::move(out));
+            return made(std::move(split));
         },
         "pi"_a, "M"_a, "counts"_a, "state"_a.noconvert(),
         "Draw how many items of each predicted class are of each true class.");

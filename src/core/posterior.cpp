@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <numeric>
 
 #include "lanes.hpp"
 #include "mixture_solver.hpp"
@@ -25,17 +23,6 @@ Vector expected_counts(Matrix L, Numbers w, Numbers x) {
     }
     for (Index k = 0; k < L.columns(); ++k) out[extent(k)] *= x[k];
     return out;
-}
-
-std::uint64_t hash(Numbers row) {
-    std::uint64_t key = 0;
-    for (double value : row) {
-        std::uint64_t bits;
-        std::memcpy(&bits, &value, sizeof bits);
-        key = (key ^ bits) * 0x9E3779B97F4A7C15;
-        key ^= key >> 29;
-    }
-    return key;
 }
 
 }  // namespace
@@ -77,30 +64,6 @@ Grid<> precision_of(Matrix moment, Numbers mode, Numbers prior, double n, double
         out[a][a] += prior[a];
     }
     return out;
-}
-
-Vector merged_weights(Matrix L, Numbers w) {
-    std::vector<std::uint64_t> keys(extent(L.rows()));
-    Integers order(extent(L.rows()));
-    for (Index i = 0; i < L.rows(); ++i) keys[extent(i)] = hash(L[i]);
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) {
-        return keys[extent(i)] < keys[extent(j)];
-    });
-    Vector total(w.begin(), w.end());
-    const std::size_t row_bytes = extent(L.columns()) * sizeof(double);
-    for (std::size_t first = 0, at = 1; at < order.size(); ++at) {
-        const std::size_t i = extent(order[first]), j = extent(order[at]);
-        const bool same = keys[i] == keys[j] &&
-                          std::memcmp(L[order[first]].data(), L[order[at]].data(), row_bytes) == 0;
-        if (same) {
-            total[i] += w[order[at]];
-            total[j] = 0.0;
-        } else {
-            first = at;
-        }
-    }
-    return total;
 }
 
 }  // namespace truemix

@@ -19,7 +19,4 @@ Grid<> moment_of(Matrix L, Numbers w, Numbers x);
 // Minus the Hessian in log pi at the mode, for items of total weight n.
 Grid<> precision_of(Matrix moment, Numbers mode, Numbers prior, double n, double temperature);
 
-// Weights summed over equal rows: the first of them has the sum, the others 0.
-Vector merged_weights(Matrix L, Numbers w);
-
 }  // namespace truemix

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from support import posteriors
+from truemix import _core
+from truemix._core import first_equal
 from truemix.densities import class_densities
-from truemix.densities._duplicates import first_equal
 from truemix.densities.class_densities import ClassDensities
 
 BANDWIDTHS = np.array([0.05, 0.4])
@@ -19,7 +20,7 @@ def rounded(n, seed):
 
 def apart(monkeypatch):
     """Let every row be distinct."""
-    monkeypatch.setattr(class_densities, "first_equal", lambda P, codes=None: np.arange(len(P)))
+    monkeypatch.setattr(_core, "first_equal", lambda P, codes=None: np.arange(len(P)))
 
 
 def densities(P, codes):
@@ -87,7 +88,7 @@ def test_equal_rows_are_evaluated_once(monkeypatch):
 
     monkeypatch.setattr(class_densities, "_add_tiles", counted)
     densities(P, codes).log_likelihood(target)
-    strip = class_densities._core.STRIP
+    strip = _core.STRIP
     n_targets = len(np.unique(target, axis=0))
     assert set(n_pairs) == {
         (len(np.unique(np.c_[P, codes], axis=0)), -(-n_targets // strip) * strip)

@@ -50,8 +50,8 @@ def _solving(L, w, x):
     return _core.solve_mixture(L, w, x, 1e-8, 50)
 
 
-def _merging(L, w):
-    return _core.merged_weights(L, w)
+def _comparing(L):
+    return _core.first_equal(L)
 
 
 def _proposing(L, w, mode, prior, pi):
@@ -125,7 +125,7 @@ def _cases(rng) -> dict[Callable, dict[str, np.ndarray]]:
         _allocating: {"L": _rows(rng), "w": weights, "x": _mix(rng), "pi": _mix(rng)},
         _sweeping: {"L": _rows(rng), "w": weights, "x": _mix(rng), "prior": prior, "pi": _mix(rng)},
         _solving: {"L": _rows(rng), "w": weights / weights.sum(), "x": _mix(rng)},
-        _merging: {"L": np.repeat(_rows(rng), 2, axis=0), "w": np.repeat(weights, 2)},
+        _comparing: {"L": np.repeat(_rows(rng), 2, axis=0)},
         _proposing: {
             "L": _rows(rng),
             "w": weights,

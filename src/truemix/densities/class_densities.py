@@ -11,7 +11,6 @@ import numpy as np
 from truemix import _core
 from truemix._threads import for_each_block, one_blas_thread, row_blocks
 from truemix._typing import FloatArray, IntArray
-from truemix.densities._duplicates import first_equal
 from truemix.densities._tiles import (
     TILES_BYTES,
     Tiles,
@@ -60,7 +59,7 @@ class ClassDensities:
         result = np.empty((len(scales), len(target), n_classes))
         rows_at_once = STATE_BYTES // (8 * n_classes * (2 + len(scales)))
         for rows in row_blocks(len(target), max(THREAD_ROWS, rows_at_once)):
-            distinct, place = np.unique(first_equal(target[rows]), return_inverse=True)
+            distinct, place = np.unique(_core.first_equal(target[rows]), return_inverse=True)
             Z = self._coordinates(target[rows][distinct])
             nearest = np.full((len(Z), n_classes), np.inf)
             sums = np.zeros((len(scales), len(Z), n_classes))
@@ -127,7 +126,7 @@ class ClassDensities:
         totals = np.array([self._class_totals(weights) for weights in weightings])
         constants = self._constants(totals)
         pieces = None if self._held_tiles is None else list(self._pieces(weightings))
-        distinct, place = np.unique(first_equal(target), return_inverse=True)
+        distinct, place = np.unique(_core.first_equal(target), return_inverse=True)
         # The rows of the targets in the order of distinct ones, and where each of these begins.
         order = np.argsort(place, kind="stable")
         bounds = np.searchsorted(place[order], np.arange(len(distinct) + 1))
@@ -136,6 +135,10 @@ class ClassDensities:
             blocks = self._pieces(weightings) if pieces is None else pieces
             logs, neighbours = self._reweighted(target[distinct[block]], blocks, weightings)
             finished = finish(logs + constants, neighbours)
+            if len(distinct) == len(target):
+                # Without copies of single rows, which take several times longer.
+                out[..., block, :] = finished
+                return
             equal = order[bounds[block.start] : bounds[block.stop]]
             for rows in row_blocks(len(equal), KERNEL_ROWS):
                 out[..., equal[rows], :] = finished[..., place[equal[rows]] - block.start, :]
@@ -184,7 +187,7 @@ class ClassDensities:
     @cached_property
     def _first_equal(self) -> IntArray:
         """The first of the references that equal each one and are of its class."""
-        return first_equal(self.reference, self.codes)
+        return _core.first_equal(self.reference, self.codes)
 
     @cached_property
     def _counts(self) -> FloatArray:

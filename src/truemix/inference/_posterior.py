@@ -80,6 +80,8 @@ def make_posterior(
 
 def _merge(L: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the distinct rows and the total weight of each."""
-    total = _core.merged_weights(L, w)
-    rows = np.flatnonzero(total)
-    return (L, w) if len(rows) == len(w) else (L[rows], total[rows])
+    first = _core.first_equal(L)
+    rows = np.flatnonzero(first == np.arange(len(L)))
+    if len(rows) == len(L):
+        return L, w
+    return L[rows], np.bincount(first, w)[rows]
