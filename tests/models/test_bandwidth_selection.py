@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from support import posteriors
-from truemix import KDEy, limit_threads
-from truemix.densities import class_densities, kde_log_likelihood
+from truemix import KDEy, _core, limit_threads
+from truemix.densities import kde_log_likelihood
 from truemix.inference import maximize_mixture
 from truemix.models import bandwidth_selection, out_of_fold
 from truemix.models.bandwidth_selection import choose_smoothing
@@ -196,7 +196,7 @@ def test_equal_references_change_no_error(monkeypatch):
     P = P.round(1) + 0.01
     P /= P.sum(axis=1, keepdims=True)
     merged = KDEy().fit(P, codes).selection_
-    monkeypatch.setattr(class_densities, "first_equal", lambda P, codes=None: np.arange(len(P)))
+    monkeypatch.setattr(_core, "first_equal", lambda P, codes=None: np.arange(len(P)))
     for found, expected in zip(merged, KDEy().fit(P, codes).selection_, strict=True):
         assert found == pytest.approx(expected, rel=1e-9)
 

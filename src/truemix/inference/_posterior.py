@@ -84,4 +84,4 @@ def _merge(L: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
     rows = np.flatnonzero(first == np.arange(len(L)))
     if len(rows) == len(L):
         return L, w
-    return L[rows], np.bincount(first, w)[rows]
+    return L[rows], np.asarray(np.bincount(first, w)[rows], dtype=np.float64)
