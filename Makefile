@@ -26,6 +26,7 @@ test:
 lint: .venv/.dev
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
+	.venv/bin/clang-format --dry-run --Werror src/core/*
 
 types: .venv/.dev
 	$(PY) -m mypy

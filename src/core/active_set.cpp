@@ -16,7 +16,8 @@ constexpr double RIDGE = 1e-11;
 }  // namespace
 
 QuadraticStep::QuadraticStep(Index K) : factor_(K, K) {
-    for (Vector* each : {&scale_, &start_, &z_, &solution_, &trial_, &b_, &residual_, &change_, &rhs_})
+    for (Vector* each :
+         {&scale_, &start_, &z_, &solution_, &trial_, &b_, &residual_, &change_, &rhs_})
         each->resize(extent(K));
     passive_.resize(extent(K));
     index_.resize(extent(K));
@@ -108,8 +109,8 @@ bool QuadraticStep::move(Matrix H) {
             shortest = z[a] / (z[a] - s[a]);
         }
     }
-    // Two candidates: stop where the first class reaches zero, or clip all negative classes at once.
-    // Clipping changes many classes in one pass, but is not always lower.
+    // Two candidates: stop where the first class reaches zero, or clip all negative classes at
+    // once. Clipping changes many classes in one pass, but is not always lower.
     for (Index a = 0; a < m_; ++a) {
         trial[a] = std::max(z[a] + shortest * (s[a] - z[a]), 0.0);
         s[a] = std::max(s[a], 0.0);

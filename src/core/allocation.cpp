@@ -147,7 +147,9 @@ void split(Numbers row, Numbers pi, double copies, Random& random, Out probabili
 }  // namespace
 
 Layout::Layout(Numbers x)
-    : reference(x.begin(), x.end()), doubtful(0, x.size(), 0.0), start(extent(x.size() + 1), 0),
+    : reference(x.begin(), x.end()),
+      doubtful(0, x.size(), 0.0),
+      start(extent(x.size() + 1), 0),
       lead(extent(x.size()), 0.0) {}
 
 Layout::Layout(Matrix L, Numbers w, Numbers x) : Layout(x) {

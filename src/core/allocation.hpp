@@ -6,9 +6,9 @@
 // - Doubtful items (large odds) are allocated in blocks, without branches: the class is the number
 //   of partial sums of pi_k L_ik that a uniform multiple of their total exceeds.
 // - Sure items (small odds; most items where classes separate well) are mostly skipped. At the mix
-//   pi their odds are at most odds * ratio * x_lead / pi_lead with ratio = max_k pi_k / x_k. In order
-//   of falling odds, the distance to the next item that may leave its lead class is geometric; a
-//   rejection step (thinning) then makes the draw exact.
+//   pi their odds are at most odds * ratio * x_lead / pi_lead with ratio = max_k pi_k / x_k. In
+//   order of falling odds, the distance to the next item that may leave its lead class is
+//   geometric; a rejection step (thinning) then makes the draw exact.
 // - Rows of large weight are split over the classes by binomial draws.
 #pragma once
 

@@ -24,7 +24,8 @@ struct Blocks {
 
     Blocks() = default;
     Blocks(Index n_items, Index K, double padding_weight)
-        : n_classes(K), n_blocks((n_items + BLOCK - 1) / BLOCK),
+        : n_classes(K),
+          n_blocks((n_items + BLOCK - 1) / BLOCK),
           likelihoods(std::make_shared<Vector>(extent(n_blocks * K * BLOCK), 1.0)),
           weights(extent(n_blocks * BLOCK), padding_weight) {}
 

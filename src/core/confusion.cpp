@@ -80,7 +80,8 @@ void split_counts(Numbers pi, Matrix M, Counts counts, Random& random, Table<std
         if (counts[c] <= FEW_ITEMS * K) {
             for (std::int64_t item = 0; item < counts[c]; ++item) {
                 const double value = random.uniform() * total;
-                const auto above = std::upper_bound(cumulative.begin(), cumulative.end() - 1, value);
+                const auto above =
+                    std::upper_bound(cumulative.begin(), cumulative.end() - 1, value);
                 ++out[above - cumulative.begin()][c];
             }
         } else {

@@ -69,7 +69,8 @@ void JointDensity::expand(Numbers z, Out out) const {
     softmax(z.part(0, K - 1), c.part(0, K), s.part(0, K), out.part(0, K));
     for (Index y = 0; y < K; ++y) {
         const Index at = K + y * C;
-        softmax(z.part((K - 1) + y * (C - 1), C - 1), c.part(at, C), s.part(at, C), out.part(at, C));
+        softmax(z.part((K - 1) + y * (C - 1), C - 1), c.part(at, C), s.part(at, C),
+                out.part(at, C));
     }
 }
 

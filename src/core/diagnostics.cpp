@@ -110,7 +110,8 @@ Diagnostics diagnose(Matrix columns, Table<const std::int64_t> orders, Numbers s
         Index low = n / 2 - 1, high = n / 2;
         const double middle = 0.5 * (x[sorted[low]] + x[sorted[high]]);
         for (std::int64_t& next : distance_order) {
-            const bool lower = high == n || (low >= 0 && middle - x[sorted[low]] <= x[sorted[high]] - middle);
+            const bool lower =
+                high == n || (low >= 0 && middle - x[sorted[low]] <= x[sorted[high]] - middle);
             next = lower ? sorted[low--] : sorted[high++];
         }
         for (Index t = 0; t < n; ++t) distance[extent(t)] = std::abs(x[t] - middle);

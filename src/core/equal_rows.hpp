@@ -1,4 +1,5 @@
-// Equal rows: probabilities with few decimals repeat, and so do items of bags drawn with replacement.
+// Equal rows: probabilities with few decimals repeat, and so do items of bags drawn with
+// replacement.
 #pragma once
 
 #include "arrays.hpp"

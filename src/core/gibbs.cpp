@@ -11,7 +11,8 @@ std::int64_t sweep(const Layout& layout, Numbers prior, Out pi, Random& random, 
     const Index K = pi.size();
     Vector counts(extent(K)), shape(extent(K));
     std::int64_t accepted = 0;
-    for (std::int64_t number = 1 - steps.skipped; number <= draws.rows() * steps.thinning; ++number) {
+    for (std::int64_t number = 1 - steps.skipped; number <= draws.rows() * steps.thinning;
+         ++number) {
         poll();
         if (proposal != nullptr) accepted += proposal->step(tries, random, pi);
         allocate(layout, pi, random, counts);

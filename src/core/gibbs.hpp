@@ -2,7 +2,8 @@
 //
 // It mixes as fast as EM converges, since both move by the same expected allocation. Where that is
 // slow, each sweep begins with independence Metropolis proposals for the mix; an accepted one makes
-// the sweep independent of the past. Both moves leave the posterior invariant, so the sweep does, too.
+// the sweep independent of the past. Both moves leave the posterior invariant, so the sweep does,
+// too.
 #pragma once
 
 #include "allocation.hpp"

@@ -8,7 +8,8 @@ namespace truemix {
 // Items in a tile, and targets that are taken together.
 constexpr Index TILE = 32, STRIP = 4;
 
-// References in tiles: coordinate d of item j of tile t is at data[(t * n_coordinates + d) * TILE + j].
+// References in tiles: coordinate d of item j of tile t is at data[(t * n_coordinates + d) * TILE +
+// j].
 struct Tiles {
     const double* data;
     Index n_tiles, n_coordinates;

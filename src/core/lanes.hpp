@@ -62,15 +62,15 @@ inline Eight<R> by_register(F f) {
     return out;
 }
 
-#define TRUEMIX_OPERATOR(R, T, sign)                                                        \
-    inline Eight<R> operator sign(const Eight<R>& x, const Eight<R>& y) {                   \
-        return by_register<R>([&](Index i) { return x.part[i] sign y.part[i]; });           \
-    }                                                                                       \
-    inline Eight<R> operator sign(const Eight<R>& x, T y) {                                 \
-        return by_register<R>([&](Index i) { return x.part[i] sign y; });                   \
-    }                                                                                       \
-    inline Eight<R> operator sign(T x, const Eight<R>& y) {                                 \
-        return by_register<R>([&](Index i) { return x sign y.part[i]; });                   \
+#define TRUEMIX_OPERATOR(R, T, sign)                                              \
+    inline Eight<R> operator sign(const Eight<R>& x, const Eight<R>& y) {         \
+        return by_register<R>([&](Index i) { return x.part[i] sign y.part[i]; }); \
+    }                                                                             \
+    inline Eight<R> operator sign(const Eight<R>& x, T y) {                       \
+        return by_register<R>([&](Index i) { return x.part[i] sign y; });         \
+    }                                                                             \
+    inline Eight<R> operator sign(T x, const Eight<R>& y) {                       \
+        return by_register<R>([&](Index i) { return x sign y.part[i]; });         \
     }
 TRUEMIX_OPERATOR(Register, double, +)
 TRUEMIX_OPERATOR(Register, double, -)
@@ -108,16 +108,16 @@ inline Lanes from_bits(const LanesInt& bits) {
     return by_register<Register>([&](Index i) { return from_bits(bits.part[i]); });
 }
 inline Lanes load(const double* x) {
-    return by_register<Register>([&](Index i) -> Register {
-        return *reinterpret_cast<const InMemory*>(x + i * WIDTH);
-    });
+    return by_register<Register>(
+        [&](Index i) -> Register { return *reinterpret_cast<const InMemory*>(x + i * WIDTH); });
 }
 inline void store(double* x, const Lanes& values) {
     for (Index i = 0; i < LANES / WIDTH; ++i)
         *reinterpret_cast<InMemory*>(x + i * WIDTH) = values.part[i];
 }
 
-// The lanes are added in the same order for every width: first those four apart, then two, then one.
+// The lanes are added in the same order for every width: first those four apart, then two, then
+// one.
 inline double total(const Lanes& x) {
     double at[LANES];
     store(at, x);

@@ -4,8 +4,8 @@
 // g = L'(w/u) and H = L' diag(w/u^2) L we have H x = g, and the Newton model around x is minimised
 // by the y >= 0 that minimises y'Hy/2 - (2g - 1)'y.
 //
-// No BLAS here: its thread pool serialises callers that already run in parallel, and the loops below
-// are as fast on matrices this narrow.
+// No BLAS here: its thread pool serialises callers that already run in parallel, and the loops
+// below are as fast on matrices this narrow.
 
 #include "mixture_solver.hpp"
 
@@ -28,7 +28,8 @@ constexpr double NEAR = 0.05;
 constexpr double ARMIJO = 1e-4;
 // Decreases of the objective below this are lost in rounding errors.
 constexpr double NOISE = 1e-15;
-// Rows that enter the Hessian together: each of its entries is loaded and stored once for all of them.
+// Rows that enter the Hessian together: each of its entries is loaded and stored once for all of
+// them.
 constexpr Index ROWS = 8;
 
 // Along a ray phi is smallest on the simplex, so this never undoes a step. Shares below 1e-300 do

@@ -114,17 +114,20 @@ void bind_kernel_sums(nb::module_& m) {
            nb::ndarray<double, nb::ndim<3>, nb::device::cpu> sums) {
             const Tiles t = tiles_of(tiles, targets);
             const Index K = size(nearest.shape(1));
-            require(sums.shape(0) == scales.shape(0) && sums.shape(1) == targets.shape(0) &&
-                        sums.shape(2) == nearest.shape(1) && sums.stride(2) == 1 &&
-                        sums.stride(1) == K && nearest.shape(0) == targets.shape(0),
-                    "sums must be (bandwidths, targets, classes), contiguous but for the first axis");
-            require(tile_class.shape(0) == tiles.shape(0) && tile_weights.shape(0) == tiles.shape(0) &&
+            require(
+                sums.shape(0) == scales.shape(0) && sums.shape(1) == targets.shape(0) &&
+                    sums.shape(2) == nearest.shape(1) && sums.stride(2) == 1 &&
+                    sums.stride(1) == K && nearest.shape(0) == targets.shape(0),
+                "sums must be (bandwidths, targets, classes), contiguous but for the first axis");
+            require(tile_class.shape(0) == tiles.shape(0) &&
+                        tile_weights.shape(0) == tiles.shape(0) &&
                         tile_weights.shape(1) == extent(TILE),
                     "each tile needs weights and a class");
             for (std::int64_t k : span(tile_class)) require(k >= 0 && k < K, "no such class");
             without_lock([&] {
                 add_kernel_sums(t, table(tile_weights), span(tile_class), table(targets),
-                                span(scales), table(nearest), {sums.data(), static_cast<Index>(sums.stride(0)), K});
+                                span(scales), table(nearest),
+                                {sums.data(), static_cast<Index>(sums.stride(0)), K});
             });
         },
         "tiles"_a, "tile_weights"_a, "tile_class"_a, "targets"_a, "scales"_a,
@@ -148,7 +151,8 @@ void bind_kernel_sums(nb::module_& m) {
                         nearest.shape(0) == distances.shape(0) &&
                         distances.shape(1) % extent(LANES) == 0,
                     "out must have the shape of distances, in full tiles");
-            without_lock([&] { kernel_values(table(distances), span(nearest), scale, table(out)); });
+            without_lock(
+                [&] { kernel_values(table(distances), span(nearest), scale, table(out)); });
         },
         "distances"_a, "nearest"_a, "scale"_a, "out"_a.noconvert(),
         "Fill ``out`` with ``exp(-scale * (distances - nearest))``.");
@@ -170,7 +174,8 @@ void bind_solver(nb::module_& m) {
     m.def(
         "solve_mixture",
         [](In2 L, In1 w, In1 start, double tol, int max_iter) {
-            require(L.shape(0) == w.shape(0) && L.shape(1) == start.shape(0), "L, w and start must fit");
+            require(L.shape(0) == w.shape(0) && L.shape(1) == start.shape(0),
+                    "L, w and start must fit");
             Solution found = without_lock(
                 [&] { return solve_mixture(table(L), span(w), span(start), tol, max_iter); });
             return std::make_tuple(made(std::move(found.x)), found.gap, found.iterations,
@@ -210,12 +215,13 @@ void bind_solver(nb::module_& m) {
                 require(orders.data()[i] >= 0 && orders.data()[i] < n, "orders must be positions");
             require(n_chains >= 1 && n >= 2 * n_chains && size(scores.shape(0)) == 2 * n - 1,
                     "scores must be those of the ranks");
-            Diagnostics found =
-                without_lock([&] { return diagnose(table(columns), table(orders), span(scores), n_chains); });
+            Diagnostics found = without_lock(
+                [&] { return diagnose(table(columns), table(orders), span(scores), n_chains); });
             return std::make_tuple(made(std::move(found.ess)), made(std::move(found.rhat)),
                                    made(std::move(found.within_ess)));
         },
-        "columns"_a, "orders"_a, "scores"_a, "n_chains"_a, "Return ESS, R-hat and the ESS within chains.");
+        "columns"_a, "orders"_a, "scores"_a, "n_chains"_a,
+        "Return ESS, R-hat and the ESS within chains.");
 }
 
 // Variates in numbers large enough to test their distributions.
@@ -301,68 +307,79 @@ void bind_posterior(nb::module_& m) {
 }
 
 void bind_sampling(nb::module_& m) {
-    nb::class_<Layout>(m, "Layout", "Items in the memory layout in which they are allocated to classes.")
-        .def("__init__",
-             [](Layout* self, In2 L, In1 w, In1 x) { new (self) Layout(make_layout(L, w, x)); },
-             "L"_a, "w"_a, "x"_a)
-        .def_prop_ro("n_doubtful", [](const Layout& it) { return it.doubtful.weights.size(); },
-                     "Places in blocks.")
-        .def_prop_ro("n_sure", [](const Layout& it) { return it.odds.size(); }, "Skipped items.")
-        .def_prop_ro("sum_of_odds", [](const Layout& it) { return sum(it.odds); },
-                     "Expected number of sure items that leave their lead class.")
-        .def_prop_ro("n_heavy", [](const Layout& it) { return it.copies.size(); },
-                     "Rows of large weight.");
+    nb::class_<Layout>(m, "Layout",
+                       "Items in the memory layout in which they are allocated to classes.")
+        .def(
+            "__init__",
+            [](Layout* self, In2 L, In1 w, In1 x) { new (self) Layout(make_layout(L, w, x)); },
+            "L"_a, "w"_a, "x"_a)
+        .def_prop_ro(
+            "n_doubtful", [](const Layout& it) { return it.doubtful.weights.size(); },
+            "Places in blocks.")
+        .def_prop_ro(
+            "n_sure", [](const Layout& it) { return it.odds.size(); }, "Skipped items.")
+        .def_prop_ro(
+            "sum_of_odds", [](const Layout& it) { return sum(it.odds); },
+            "Expected number of sure items that leave their lead class.")
+        .def_prop_ro(
+            "n_heavy", [](const Layout& it) { return it.copies.size(); }, "Rows of large weight.");
     nb::class_<Proposal>(m, "Proposal", "A proposal distribution, and the posterior that accepts.")
-        .def("__init__",
-             [](Proposal* self, In1 mode, In2 precision, In1 prior, double n, In2 rows, In1 powers) {
-                 require(precision.shape(0) == mode.shape(0) && precision.shape(1) == mode.shape(0) &&
-                             prior.shape(0) == mode.shape(0) && rows.shape(1) == mode.shape(0) &&
-                             rows.shape(0) == powers.shape(0),
-                         "mode, precision, prior and rows must fit");
-                 without_lock([&] {
-                     auto items = std::make_shared<Blocks>(in_blocks(table(rows), span(powers)));
-                     // Padding has likelihood 1, so it may take the weight of the other rows.
-                     const Index n_rows = size(rows.shape(0));
-                     const double last = n_rows > 0 ? items->weights[extent(n_rows - 1)] : 0.0;
-                     std::fill(items->weights.begin() + n_rows, items->weights.end(), last);
-                     new (self)
-                         Proposal(span(mode), table(precision), span(prior), n, std::move(items));
-                 });
-             },
-             "mode"_a, "precision"_a, "prior"_a, "n"_a, "rows"_a, "powers"_a)
+        .def(
+            "__init__",
+            [](Proposal* self, In1 mode, In2 precision, In1 prior, double n, In2 rows, In1 powers) {
+                require(precision.shape(0) == mode.shape(0) &&
+                            precision.shape(1) == mode.shape(0) &&
+                            prior.shape(0) == mode.shape(0) && rows.shape(1) == mode.shape(0) &&
+                            rows.shape(0) == powers.shape(0),
+                        "mode, precision, prior and rows must fit");
+                without_lock([&] {
+                    auto items = std::make_shared<Blocks>(in_blocks(table(rows), span(powers)));
+                    // Padding has likelihood 1, so it may take the weight of the other rows.
+                    const Index n_rows = size(rows.shape(0));
+                    const double last = n_rows > 0 ? items->weights[extent(n_rows - 1)] : 0.0;
+                    std::fill(items->weights.begin() + n_rows, items->weights.end(), last);
+                    new (self)
+                        Proposal(span(mode), table(precision), span(prior), n, std::move(items));
+                });
+            },
+            "mode"_a, "precision"_a, "prior"_a, "n"_a, "rows"_a, "powers"_a)
         .def_prop_ro("n_classes", &Proposal::n_classes)
-        .def_prop_ro("shape", [](const Proposal& it) {
-            return made(Vector(it.shape().begin(), it.shape().end()));
-        }, nb::rv_policy::move, "Parameters of the Dirichlet.")
+        .def_prop_ro(
+            "shape",
+            [](const Proposal& it) { return made(Vector(it.shape().begin(), it.shape().end())); },
+            nb::rv_policy::move, "Parameters of the Dirichlet.")
         .def_prop_ro("n_places", &Proposal::n_places, "Places in blocks.")
-        .def("log_posterior",
-             [](const Proposal& self, In1 pi) {
-                 require(size(pi.shape(0)) == self.n_classes(), "pi must be a mix");
-                 Vector logs;
-                 for (double share : span(pi)) logs.push_back(std::log(share));
-                 return self.log_posterior(span(pi), logs);
-             },
-             "pi"_a, "Return the log density of the posterior, up to a constant.")
-        .def("log_density",
-             [](const Proposal& self, In1 pi) {
-                 require(size(pi.shape(0)) == self.n_classes(), "pi must be a mix");
-                 Vector logs;
-                 for (double share : span(pi)) logs.push_back(std::log(share));
-                 return self.log_density(logs);
-             },
-             "pi"_a, "Return the log density of the proposal, up to a constant.")
-        .def("propose",
-             [](const Proposal& self, State state, std::int64_t n) {
-                 Random random(state_of(state));
-                 Grid<> mixes(n, self.n_classes());
-                 Vector logs(extent(self.n_classes())), weights;
-                 without_lock([&] {
-                     for (Index i = 0; i < n; ++i)
-                         weights.push_back(self.propose(random, mixes[i], logs));
-                 });
-                 return std::make_tuple(made(std::move(mixes)), made(std::move(weights)));
-             },
-             "state"_a.noconvert(), "n"_a, "Return proposals and their log importance weights.");
+        .def(
+            "log_posterior",
+            [](const Proposal& self, In1 pi) {
+                require(size(pi.shape(0)) == self.n_classes(), "pi must be a mix");
+                Vector logs;
+                for (double share : span(pi)) logs.push_back(std::log(share));
+                return self.log_posterior(span(pi), logs);
+            },
+            "pi"_a, "Return the log density of the posterior, up to a constant.")
+        .def(
+            "log_density",
+            [](const Proposal& self, In1 pi) {
+                require(size(pi.shape(0)) == self.n_classes(), "pi must be a mix");
+                Vector logs;
+                for (double share : span(pi)) logs.push_back(std::log(share));
+                return self.log_density(logs);
+            },
+            "pi"_a, "Return the log density of the proposal, up to a constant.")
+        .def(
+            "propose",
+            [](const Proposal& self, State state, std::int64_t n) {
+                Random random(state_of(state));
+                Grid<> mixes(n, self.n_classes());
+                Vector logs(extent(self.n_classes())), weights;
+                without_lock([&] {
+                    for (Index i = 0; i < n; ++i)
+                        weights.push_back(self.propose(random, mixes[i], logs));
+                });
+                return std::make_tuple(made(std::move(mixes)), made(std::move(weights)));
+            },
+            "state"_a.noconvert(), "n"_a, "Return proposals and their log importance weights.");
     m.def(
         "sweep",
         [](const Layout& layout, In1 prior, InOut1 pi, State state, std::int64_t skipped,
@@ -382,11 +399,12 @@ void bind_sampling(nb::module_& m) {
         },
         "layout"_a, "prior"_a, "pi"_a.noconvert(), "state"_a.noconvert(), "skipped"_a, "kept"_a,
         "thinning"_a, "proposal"_a.none() = nb::none(), "tries"_a = 1,
-        "Run Gibbs sweeps from ``pi``, which is updated; return mixes, realised mixes, acceptances.");
+        "Run Gibbs sweeps from ``pi``, which is updated; return mixes, realised mixes, "
+        "acceptances.");
     m.def(
         "independence_chain",
-        [](const Proposal& proposal, InOut1 pi, State state, std::int64_t skipped, std::int64_t kept,
-           std::int64_t thinning, bool local) {
+        [](const Proposal& proposal, InOut1 pi, State state, std::int64_t skipped,
+           std::int64_t kept, std::int64_t thinning, bool local) {
             require(size(pi.shape(0)) == proposal.n_classes(), "pi must be a mix");
             const Steps steps = steps_of(skipped, kept, thinning);
             Random random(state_of(state));
@@ -397,8 +415,8 @@ void bind_sampling(nb::module_& m) {
             });
             return std::make_tuple(made(std::move(draws)), accepted);
         },
-        "proposal"_a, "pi"_a.noconvert(), "state"_a.noconvert(), "skipped"_a, "kept"_a, "thinning"_a,
-        "local"_a = false,
+        "proposal"_a, "pi"_a.noconvert(), "state"_a.noconvert(), "skipped"_a, "kept"_a,
+        "thinning"_a, "local"_a = false,
         "Run independence Metropolis from ``pi``, which is updated; return mixes and acceptances.");
     m.def(
         "allocate_draws",
@@ -414,8 +432,8 @@ void bind_sampling(nb::module_& m) {
 }
 
 template <class T>
-std::int64_t sample_replicates(const Array<const T, 3>& matrices, Whole1 rows, In1 copies, In1 prior,
-                               double temperature, In1 near, In2 starts,
+std::int64_t sample_replicates(const Array<const T, 3>& matrices, Whole1 rows, In1 copies,
+                               In1 prior, double temperature, In1 near, In2 starts,
                                const Array<std::uint64_t, 2>& states, Whole1 begin, Whole1 end,
                                Whole1 discard, std::int64_t thinning, std::int64_t tries,
                                bool local, InOut2 draws, InOut2 batch) {
@@ -434,8 +452,8 @@ std::int64_t sample_replicates(const Array<const T, 3>& matrices, Whole1 rows, I
                     end.data()[v] <= size(draws.shape(0)) && discard.data()[v] >= 0,
                 "draws must be within the output");
     return without_lock([&] {
-        ReplicateSampler sampler({span(rows), span(copies), span(prior), temperature, span(near), tries,
-                                  local, thinning});
+        ReplicateSampler sampler({span(rows), span(copies), span(prior), temperature, span(near),
+                                  tries, local, thinning});
         std::int64_t accepted = 0;
         for (Index v = 0; v < size(V); ++v) {
             const Index first = begin.data()[v], n = end.data()[v] - first;
@@ -444,8 +462,8 @@ std::int64_t sample_replicates(const Array<const T, 3>& matrices, Whole1 rows, I
             };
             const Table<const T> logs(matrices.data() + v * size(matrices.shape(1) * K),
                                       size(matrices.shape(1)), size(K));
-            accepted += sampler.sample(
-                logs, {states.data() + 4 * v, table(starts)[v], discard.data()[v], part(draws), part(batch)});
+            accepted += sampler.sample(logs, {states.data() + 4 * v, table(starts)[v],
+                                              discard.data()[v], part(draws), part(batch)});
         }
         return accepted;
     });
@@ -455,9 +473,10 @@ void bind_replicates(nb::module_& m) {
     const char* doc =
         "Fill ``draws`` and ``batch`` for each replicate; return the number of accepted proposals.";
     const auto bind = [&](auto function) {
-        m.def("sample_replicates", function, "matrices"_a.noconvert(), "rows"_a, "copies"_a, "prior"_a,
-              "temperature"_a, "near"_a, "starts"_a, "states"_a.noconvert(), "begin"_a, "end"_a,
-              "discard"_a, "thinning"_a, "tries"_a, "local"_a, "draws"_a.noconvert(), "batch"_a.noconvert(), doc);
+        m.def("sample_replicates", function, "matrices"_a.noconvert(), "rows"_a, "copies"_a,
+              "prior"_a, "temperature"_a, "near"_a, "starts"_a, "states"_a.noconvert(), "begin"_a,
+              "end"_a, "discard"_a, "thinning"_a, "tries"_a, "local"_a, "draws"_a.noconvert(),
+              "batch"_a.noconvert(), doc);
     };
     bind(sample_replicates<double>);
     bind(sample_replicates<float>);
@@ -494,14 +513,15 @@ void bind_confusion(nb::module_& m) {
             Random random(state_of(state));
             Grid<> draws(kept, size(prior.shape(0))), batch(kept, size(prior.shape(0)));
             const std::int64_t accepted = without_lock([&] {
-                return joint_sweeps(posterior, span(counts), span(pi), table(M), random, steps, draws,
-                                    batch);
+                return joint_sweeps(posterior, span(counts), span(pi), table(M), random, steps,
+                                    draws, batch);
             });
             return std::make_tuple(made(std::move(draws)), made(std::move(batch)), accepted);
         },
         "prior"_a, "row_shapes"_a, "powers"_a, "counts"_a, "pi"_a.noconvert(), "M"_a.noconvert(),
         "state"_a.noconvert(), "skipped"_a, "kept"_a, "thinning"_a,
-        "Run sweeps over mix and matrix, which are updated; return mixes, realised mixes, acceptances.");
+        "Run sweeps over mix and matrix, which are updated; return mixes, realised mixes, "
+        "acceptances.");
     // One kind of move at a time, so that each can be tested for the posterior it leaves invariant.
     m.def(
         "move_pair",
@@ -525,7 +545,8 @@ void bind_confusion(nb::module_& m) {
     m.def(
         "split_counts",
         [](In1 pi, In2 M, Whole1 counts, State state) {
-            require(pi.shape(0) == M.shape(0) && counts.shape(0) == M.shape(1), "pi, M, counts must fit");
+            require(pi.shape(0) == M.shape(0) && counts.shape(0) == M.shape(1),
+                    "pi, M, counts must fit");
             Random random(state_of(state));
             Grid<std::int64_t> split(size(M.shape(0)), size(M.shape(1)));
             split_counts(span(pi), table(M), span(counts), random, split);
@@ -561,8 +582,8 @@ std::int64_t call_density(std::uint64_t dimension, const double* z, double* grad
 template <class Density>
 std::int64_t call_expand(std::uint64_t dimension, std::uint64_t n_expanded, const double* z,
                          double* out, void* density) {
-    (*static_cast<const Density* const*>(density))->expand({z, static_cast<Index>(dimension)},
-                                                 {out, static_cast<Index>(n_expanded)});
+    (*static_cast<const Density* const*>(density))
+        ->expand({z, static_cast<Index>(dimension)}, {out, static_cast<Index>(n_expanded)});
     return 0;
 }
 
@@ -570,30 +591,33 @@ template <class Density>
 void bind_density(nb::class_<Density>& bound) {
     bound.def_prop_ro("dimension", &Density::dimension)
         .def_prop_ro("n_expanded", &Density::n_expanded)
-        .def_prop_ro("address", [](const Density& it) { return reinterpret_cast<std::uintptr_t>(&it); },
-                     "Where the object lies; the C functions get a pointer to this number.")
-        .def_prop_ro_static("log_density_address", [](nb::handle) {
-            return reinterpret_cast<std::uintptr_t>(&call_density<Density>);
-        })
-        .def_prop_ro_static("expand_address", [](nb::handle) {
-            return reinterpret_cast<std::uintptr_t>(&call_expand<Density>);
-        })
-        .def("__call__",
-             [](const Density& self, In1 z) {
-                 require(size(z.shape(0)) == self.dimension(), "z must have the dimension");
-                 Vector gradient(z.shape(0));
-                 const double value = self(span(z), gradient);
-                 return std::make_tuple(value, made(std::move(gradient)));
-             },
-             "z"_a, "Return the log density and its gradient.")
-        .def("expand",
-             [](const Density& self, In1 z) {
-                 require(size(z.shape(0)) == self.dimension(), "z must have the dimension");
-                 Vector out(extent(self.n_expanded()));
-                 self.expand(span(z), out);
-                 return made(std::move(out));
-             },
-             "z"_a, "Return the shares at ``z``.");
+        .def_prop_ro(
+            "address", [](const Density& it) { return reinterpret_cast<std::uintptr_t>(&it); },
+            "Where the object lies; the C functions get a pointer to this number.")
+        .def_prop_ro_static(
+            "log_density_address",
+            [](nb::handle) { return reinterpret_cast<std::uintptr_t>(&call_density<Density>); })
+        .def_prop_ro_static(
+            "expand_address",
+            [](nb::handle) { return reinterpret_cast<std::uintptr_t>(&call_expand<Density>); })
+        .def(
+            "__call__",
+            [](const Density& self, In1 z) {
+                require(size(z.shape(0)) == self.dimension(), "z must have the dimension");
+                Vector gradient(z.shape(0));
+                const double value = self(span(z), gradient);
+                return std::make_tuple(value, made(std::move(gradient)));
+            },
+            "z"_a, "Return the log density and its gradient.")
+        .def(
+            "expand",
+            [](const Density& self, In1 z) {
+                require(size(z.shape(0)) == self.dimension(), "z must have the dimension");
+                Vector out(extent(self.n_expanded()));
+                self.expand(span(z), out);
+                return made(std::move(out));
+            },
+            "z"_a, "Return the shares at ``z``.");
 }
 
 Vector copy(const In1& x) { return Vector(x.data(), x.data() + x.shape(0)); }
@@ -617,7 +641,8 @@ void bind_densities(nb::module_& m) {
         },
         "L"_a, "w"_a, "prior"_a, "centre"_a, "R_inverse"_a);
     bind_density(mix);
-    nb::class_<JointDensity> joint(m, "JointDensity", "The posterior of a mix and a confusion matrix.");
+    nb::class_<JointDensity> joint(m, "JointDensity",
+                                   "The posterior of a mix and a confusion matrix.");
     joint.def(
         "__init__",
         [](JointDensity* self, In1 prior, In2 row_shapes, In1 powers, In1 centre, In1 scale) {
@@ -625,15 +650,16 @@ void bind_densities(nb::module_& m) {
             require(K > 0 && C > 0 && row_shapes.shape(0) == K && row_shapes.shape(1) == C &&
                         centre.shape(0) == n && scale.shape(0) == n,
                     "prior, row_shapes, powers, centre and scale must fit");
-            new (self)
-                JointDensity{copy(prior), copy(row_shapes), copy(powers), copy(centre), copy(scale)};
+            new (self) JointDensity{copy(prior), copy(row_shapes), copy(powers), copy(centre),
+                                    copy(scale)};
         },
         "prior"_a, "row_shapes"_a, "powers"_a, "centre"_a, "scale"_a);
     bind_density(joint);
 }
 
 void bind_interrupt(nb::module_& m) {
-    nb::class_<Cancellation>(m, "Cancellation", "Work of several threads that can be ended together.")
+    nb::class_<Cancellation>(m, "Cancellation",
+                             "Work of several threads that can be ended together.")
         .def(nb::init<>())
         .def("cancel", &Cancellation::cancel, "End what the threads do, with a KeyboardInterrupt.")
         .def("__enter__", [](std::shared_ptr<Cancellation> self) { Cancellation::enter(self); })

@@ -80,8 +80,14 @@ Vector padded(Index n, double value) {
 }  // namespace
 
 PairMoves::PairMoves(const JointPosterior& posterior, Out pi, OutMatrix M)
-    : posterior_(posterior), pi_(pi), M_(M), predicted_(padded(M.columns(), 1.0)),
-      powers_(padded(M.columns(), 0.0)), joint_(predicted_), labelled_(powers_), slope_(powers_) {
+    : posterior_(posterior),
+      pi_(pi),
+      M_(M),
+      predicted_(padded(M.columns(), 1.0)),
+      powers_(padded(M.columns(), 0.0)),
+      joint_(predicted_),
+      labelled_(powers_),
+      slope_(powers_) {
     std::copy(posterior.powers.begin(), posterior.powers.end(), powers_.begin());
     refresh();
 }

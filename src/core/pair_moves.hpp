@@ -1,18 +1,19 @@
 // Moves of mass between two classes of a mix, with the items' classes marginalised out.
 //
-// Gibbs sweeps that allocate items to classes change a mix only a little where classes overlap. Each
-// move here redraws the ratio of two shares, with their sum held fixed.
+// Gibbs sweeps that allocate items to classes change a mix only a little where classes overlap.
+// Each move here redraws the ratio of two shares, with their sum held fixed.
 //
-// - An *exchange* keeps the confusion matrix. It explores the direction in which the predicted items
+// - An *exchange* keeps the confusion matrix. It explores the direction in which the predicted
+// items
 //   inform the mix.
 // - A *transfer* moves mass from one class to another together with its row of the matrix, so that
-//   the probabilities of the predictions do not change. It explores the direction that only labelled
-//   items and prior inform.
+//   the probabilities of the predictions do not change. It explores the direction that only
+//   labelled items and prior inform.
 //
-// Both are slice sampling (Neal, 2003) in the log of the ratio: an interval of fixed width is placed
-// at random around the current value and shrunk until it yields a point of the slice. In the log
-// ratio there are no boundaries, and shares of any magnitude are resolved. Exact for any prior and
-// temperature.
+// Both are slice sampling (Neal, 2003) in the log of the ratio: an interval of fixed width is
+// placed at random around the current value and shrunk until it yields a point of the slice. In the
+// log ratio there are no boundaries, and shares of any magnitude are resolved. Exact for any prior
+// and temperature.
 #pragma once
 
 #include "arrays.hpp"
@@ -45,8 +46,9 @@ private:
     JointPosterior posterior_;
     Out pi_;
     OutMatrix M_;
-    // Padded to full lanes; the padding has exponent 0. The current probabilities of the predictions
-    // and their exponents; the same for one row of the matrix; their rate of change along the move.
+    // Padded to full lanes; the padding has exponent 0. The current probabilities of the
+    // predictions and their exponents; the same for one row of the matrix; their rate of change
+    // along the move.
     Vector predicted_, powers_, joint_, labelled_, slope_;
 };
 

@@ -1,8 +1,8 @@
 // The posterior of a mix: its mode and the curvature there, which every sampler starts from.
 //
-// The density is prod_k pi_k^a_k prod_i (L_i @ pi)^(w_i / T) with respect to log-ratio coordinates of
-// pi, whose Jacobian turns the a - 1 of the Dirichlet into a. The prior acts like one more item of
-// weight a_k that is possible under class k only, which makes the mode an ordinary
+// The density is prod_k pi_k^a_k prod_i (L_i @ pi)^(w_i / T) with respect to log-ratio coordinates
+// of pi, whose Jacobian turns the a - 1 of the Dirichlet into a. The prior acts like one more item
+// of weight a_k that is possible under class k only, which makes the mode an ordinary
 // maximum-likelihood problem, with a solution inside the simplex for every positive prior.
 #pragma once
 

@@ -47,7 +47,8 @@ Vector skewness(Numbers mode, Matrix precision, Numbers prior, double n) {
     return out;
 }
 
-// The linear map from the Dirichlet's to (slightly below) the posterior's precision, and its inverse.
+// The linear map from the Dirichlet's to (slightly below) the posterior's precision, and its
+// inverse.
 void make_maps(Matrix precision, Numbers shape, Grid<>& stretch, Grid<>& shrink) {
     const Index K = shape.size();
     Vector root(extent(K)), unit(extent(K)), along(extent(K), 0.0);
@@ -113,8 +114,11 @@ void normalize(Out logs) {
 
 Proposal::Proposal(Numbers mode, Matrix precision, Numbers prior, double n,
                    std::shared_ptr<const Blocks> items)
-    : shape_(skewness(mode, precision, prior, n)), start_(shape_.size()), centre_(shape_.size()),
-      items_(std::move(items)), prior_(prior.begin(), prior.end()) {
+    : shape_(skewness(mode, precision, prior, n)),
+      start_(shape_.size()),
+      centre_(shape_.size()),
+      items_(std::move(items)),
+      prior_(prior.begin(), prior.end()) {
     for (double& each : shape_) each *= FEWER;
     make_maps(precision, shape_, stretch_, shrink_);
     const double total = sum(shape_);
@@ -155,7 +159,8 @@ void Proposal::walk(Random& random, Numbers logs, Out next, Out next_logs) const
     // The width at which a random walk mixes fastest (Gelman, Roberts and Gilks, 1996).
     const double width = 2.38 / std::sqrt(static_cast<double>(std::max<Index>(K - 1, 1)));
     Vector z(extent(K));
-    for (std::size_t k = 0; k < z.size(); ++k) z[k] = width * random.normal() / std::sqrt(shape_[k]);
+    for (std::size_t k = 0; k < z.size(); ++k)
+        z[k] = width * random.normal() / std::sqrt(shape_[k]);
     for (Index a = 0; a < K; ++a) next_logs[a] = logs[a] + dot(stretch_[a], z);
     normalize(next_logs);
     for (Index k = 0; k < K; ++k) next[k] = std::exp(next_logs[k]);

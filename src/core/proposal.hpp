@@ -1,8 +1,8 @@
 // Independence Metropolis: proposals from a Dirichlet matched to the posterior's mode and width.
 //
-// A proposal is a Dirichlet draw transformed by the linear map, in log-ratio coordinates, that gives
-// it the mode of the posterior and the precision there. Unlike a normal it is skewed, with a long
-// tail towards zero in each class, as the posterior is, and so most proposals are accepted.
+// A proposal is a Dirichlet draw transformed by the linear map, in log-ratio coordinates, that
+// gives it the mode of the posterior and the precision there. Unlike a normal it is skewed, with a
+// long tail towards zero in each class, as the posterior is, and so most proposals are accepted.
 //
 // The Metropolis-Hastings ratio compares posterior and proposal density with respect to log-ratio
 // coordinates, where the Jacobian of the map is a constant.
@@ -33,9 +33,9 @@ public:
     double log_posterior(Numbers pi, Numbers logs) const;
     double log_density(Numbers logs) const;
 
-    // Makes Metropolis-Hastings steps on pi; returns the number accepted. With local moves, a step of
-    // a random walk follows each proposal: where few proposals are accepted, nothing else would move
-    // a chain out of a region that they rarely reach.
+    // Makes Metropolis-Hastings steps on pi; returns the number accepted. With local moves, a step
+    // of a random walk follows each proposal: where few proposals are accepted, nothing else would
+    // move a chain out of a region that they rarely reach.
     std::int64_t step(std::int64_t tries, Random& random, Out pi, bool local = false) const;
 
 private:
@@ -50,8 +50,8 @@ private:
     Vector prior_;
 };
 
-// Makes skipped + kept * thinning steps from pi, which is updated; discards the first and writes every
-// thinning-th to draws (kept, K). Returns the number of accepted proposals.
+// Makes skipped + kept * thinning steps from pi, which is updated; discards the first and writes
+// every thinning-th to draws (kept, K). Returns the number of accepted proposals.
 std::int64_t independence_chain(const Proposal& proposal, Out pi, Random& random,
                                 std::int64_t skipped, std::int64_t thinning, bool local,
                                 OutMatrix draws);

@@ -108,8 +108,7 @@ public:
             v = v * v * v;
             const double u = 1.0 - uniform();
             const double x2 = x * x;
-            if (u < 1.0 - 0.0331 * x2 * x2 ||
-                std::log(u) < 0.5 * x2 + d * (1.0 - v + std::log(v)))
+            if (u < 1.0 - 0.0331 * x2 * x2 || std::log(u) < 0.5 * x2 + d * (1.0 - v + std::log(v)))
                 return d * v;
         }
     }

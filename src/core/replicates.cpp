@@ -10,7 +10,9 @@
 namespace truemix {
 
 ReplicateSampler::ReplicateSampler(const Bag& bag)
-    : bag_(bag), n_items_(sum(bag.copies)), L_(bag.rows.size() + bag.prior.size(), bag.prior.size()),
+    : bag_(bag),
+      n_items_(sum(bag.copies)),
+      L_(bag.rows.size() + bag.prior.size(), bag.prior.size()),
       w_(extent(L_.rows)),
       // Padding has likelihood 1, so its exponent may be that of most items.
       items_(std::make_shared<Blocks>(bag.rows.size(), bag.prior.size(), 1.0 / bag.temperature)),

@@ -1,7 +1,7 @@
 // Sampling of one bag under many replicates of the matrix of log-likelihoods.
 //
-// Each replicate needs little more than a mode, proposals around it and a handful of sweeps, so steps
-// that pay off only in a long run (merging rows, skipping sure items, a pilot) are left out.
+// Each replicate needs little more than a mode, proposals around it and a handful of sweeps, so
+// steps that pay off only in a long run (merging rows, skipping sure items, a pilot) are left out.
 #pragma once
 
 #include "arrays.hpp"
@@ -26,8 +26,8 @@ struct Bag {
     std::int64_t thinning;
 };
 
-// One replicate: its stream, initial mix (its mode if the first share is 0), sweeps to discard, and where
-// its draws go.
+// One replicate: its stream, initial mix (its mode if the first share is 0), sweeps to discard, and
+// where its draws go.
 struct Replicate {
     std::uint64_t* state;
     Numbers start;

@@ -66,7 +66,8 @@ inline Lanes log_positive(const Lanes& x) {
     return k * LN2_HIGH + ((f - s * (f - 2.0 * s2 * series)) + k * LN2_LOW);
 }
 
-// log(1 + x) where 1 + x is a normal number: the logarithm of the rounded sum, and what rounding took.
+// log(1 + x) where 1 + x is a normal number: the logarithm of the rounded sum, and what rounding
+// took.
 inline Lanes log_one_plus(const Lanes& x) {
     const Lanes y = 1.0 + x;
     return log_positive(y) + (x - (y - 1.0)) / y;
