@@ -9,7 +9,7 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import dirichlet
 
-from truemix._core import Layout, independence_chain, sweep
+from truemix._core import Layout, Proposal, independence_chain, sweep
 from truemix.inference import sample_mixture
 from truemix.inference._diagnostics import effective_sizes
 from truemix.inference._plan import Settings, make_plan
@@ -99,6 +99,18 @@ def test_proposals_alone_agree_with_the_integral(K, prior):
 def test_proposals_with_a_random_walk_agree_with_the_integral(prior):
     posterior = posterior_of(overlapping(60, 3), prior)
     draws, _ = jumps_only(posterior, 20_000, local=True)
+    check(draws, *on_a_grid(posterior))
+
+
+def test_a_random_walk_explores_what_proposals_rarely_reach():
+    posterior = posterior_of(overlapping(60, 3))
+    # Proposals around a wrong mix, a tenth as wide as they should be.
+    wrong = Proposal(
+        np.array([0.6, 0.3, 0.1]), 100 * posterior.precision(), posterior.prior, 60.0,
+        posterior.L, posterior.w,
+    )  # fmt: skip
+    draws, accepted = independence_chain(wrong, posterior.mode.copy(), state(), 0, 5000, 200, True)
+    assert accepted < 0.2 * 5000 * 200
     check(draws, *on_a_grid(posterior))
 
 
@@ -236,3 +248,19 @@ def test_proposals_that_are_hopeless_are_not_made(sampler, monkeypatch):
     assert plan.sampler == "gibbs"
     assert plan.proposal is None
     assert "proposals" not in plan.reason
+
+
+def test_few_accepted_proposals_are_followed_by_a_random_walk(monkeypatch):
+    values = overlapping(60, 3)
+    usual = sample_mixture(values, temperature=2.0, draws=4000, random_state=0)
+    assert "random walk" not in usual.diagnostics["reason"]
+    few = AcceptanceRate(np.array([0.9]), np.ones(1))
+    monkeypatch.setattr("truemix.inference._plan.acceptance_rate", lambda *_: few)
+    walking = sample_mixture(values, temperature=2.0, draws=4000, random_state=1)
+    assert walking.diagnostics["sampler"] == "metropolis"
+    assert "a step of a random walk follows each" in walking.diagnostics["reason"]
+    assert walking.diagnostics["failed"] == []
+    # Both draw from the same posterior: five Monte Carlo errors of the difference.
+    error = sum(x.draws.var(axis=0) / effective_sizes(x.draws)[0] for x in (usual, walking))
+    difference = usual.draws.mean(axis=0) - walking.draws.mean(axis=0)
+    assert (np.abs(difference) < 5 * np.sqrt(error)).all()
