@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace truemix {

@@ -190,7 +190,9 @@ std::int64_t Proposal::step(std::int64_t tries, Random& random, Out pi, bool loc
         if (!local) continue;
         walk(random, logs, next, next_logs);
         if (!(*std::min_element(next.begin(), next.end()) >= MIN_SHARE)) continue;
-        const double now = log_posterior(pi, logs), near = log_posterior(next, next_logs);
+        // The importance weight of the current mix is known, so its posterior need not be summed
+        // again.
+        const double now = here + log_density(logs), near = log_posterior(next, next_logs);
         if (random.log_uniform() < near - now) {
             take();
             here = near - log_density(logs);
