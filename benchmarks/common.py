@@ -1,4 +1,4 @@
-"""Data and the clock that the benchmarks share."""
+"""Data, the clock and the output that the benchmarks share."""
 
 import time
 
@@ -22,3 +22,11 @@ def best_of(repeats, function):
         result = function()
         times.append(time.perf_counter() - start)
     return min(times), result
+
+
+def publish(text, path):
+    """Print a result, and write it to a file if there is a path."""
+    print(text)
+    if path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)

@@ -29,6 +29,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from common import posteriors as synthetic
+from common import publish
 from truemix import KDEy
 from truemix.checks import checking, label_shift
 from truemix.checks._references import references_of
@@ -455,10 +456,7 @@ def main():
         done = dict(pool.map(work, tasks))
     order = [name for name in (*TABULAR, *NETWORKS) if name in done]
     text = report({name: done[name] for name in order}, arguments.splits, arguments.bags)
-    print(text)
-    if arguments.out:
-        arguments.out.parent.mkdir(parents=True, exist_ok=True)
-        arguments.out.write_text(text)
+    publish(text, arguments.out)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from common import publish
 from truemix import ACC, CC, EMQ, PCC, KDEy, evaluate
 from truemix.protocols import DirichletBags
 from truemix.quantifiers import cross_fit
@@ -89,10 +90,7 @@ def main():
         ):
             best = [f"**{v:{form}}**" if v == line.min() else f"{v:{form}}" for v in line]
             print(f"| {label} | {' | '.join(best)} |", file=text)
-    print(text.getvalue())
-    if arguments.out:
-        arguments.out.parent.mkdir(parents=True, exist_ok=True)
-        arguments.out.write_text(text.getvalue())
+    publish(text.getvalue(), arguments.out)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from unittest import mock
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from common import publish
 from methods import CLASSIFIERS, DATA_SETS
 from truemix import KDEy, evaluate
 from truemix.models import bandwidth_selection
@@ -110,10 +111,7 @@ def main():
         f"best of {REPEATS}. Made by `python benchmarks/racing.py --data FOLDER --out "
         "docs/results/racing.md`.\n\n" + table(arguments.data, DATA_SETS, arguments.bags, WAYS)
     )
-    print(text)
-    if arguments.out:
-        arguments.out.parent.mkdir(parents=True, exist_ok=True)
-        arguments.out.write_text(text)
+    publish(text, arguments.out)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from sklearn.model_selection import cross_val_predict, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from common import publish
 from peer import Given, quapy
 from truemix import BayesianKDEy, KDEy
 from truemix._threads import n_threads
@@ -238,10 +239,7 @@ def main():
         time_temperature(arguments.data)
         return
     text = table(arguments.data, arguments.bags)
-    print(text)
-    if arguments.out:
-        arguments.out.parent.mkdir(parents=True, exist_ok=True)
-        arguments.out.write_text(text)
+    publish(text, arguments.out)
 
 
 if __name__ == "__main__":

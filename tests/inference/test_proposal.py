@@ -264,3 +264,15 @@ def test_few_accepted_proposals_are_followed_by_a_random_walk(monkeypatch):
     error = sum(x.draws.var(axis=0) / effective_sizes(x.draws)[0] for x in (usual, walking))
     difference = usual.draws.mean(axis=0) - walking.draws.mean(axis=0)
     assert (np.abs(difference) < 5 * np.sqrt(error)).all()
+
+
+def test_nuts_gets_fewer_chains_where_each_takes_long():
+    def chains(n):
+        posterior = posterior_of(overlapping(100, 3), weights=np.ones(100))
+        repeated = posterior._replace(L=np.repeat(posterior.L, n, axis=0), w=np.ones(100 * n))
+        layout = Layout(posterior.L, posterior.w, posterior.mode)
+        settings = Settings(posterior.prior, 1.0, 1000, 500, "nuts")
+        return make_plan(repeated, layout, settings, True, np.random.SeedSequence(0)).max_thinning
+
+    assert chains(1) == 8
+    assert chains(20_000) == 1
