@@ -25,6 +25,8 @@ MAX_CHAINS = 8
 # Minimum acceptance rate for independence Metropolis without Gibbs sweeps or local moves: nothing
 # else moves a chain out of a region that the proposals rarely reach.
 _MIN_ACCEPTANCE = 0.5
+# Below this prior the log share of an empty class has a very long tail.
+LONG_TAIL = 0.75
 # The warm-up is this many relaxation times, 1 / (1 - autocorrelation) sweeps.
 _FORGET = 10
 # A dispersed start is forgotten once its distance has shrunk to this fraction of the posterior's
@@ -97,15 +99,18 @@ def make_plan(
 def _plan_metropolis(
     posterior: Posterior, settings: Settings, seed: np.random.SeedSequence, reason: str
 ) -> Plan:
-    """Return independence Metropolis, with local moves if few of its proposals are accepted."""
+    """Return independence Metropolis, with local moves where its proposals do not suffice."""
     proposal = make_proposal(posterior)
     rates = acceptance_rate(proposal, seed)
     accepted = 1.0 - rates.share @ rates.rejected
     reason += f"; of independent proposals {accepted:.0%} should be accepted"
-    local, rate = bool(accepted < _MIN_ACCEPTANCE), 1.0
+    # In long tails most proposals are rejected, however many are accepted elsewhere: chains that
+    # get there would stay for long, and the effective sample size would not show it.
+    local = bool(accepted < _MIN_ACCEPTANCE or posterior.prior.min() < LONG_TAIL)
+    rate = 1.0
     nanoseconds = _cost_of_proposal(proposal)
     if local:
-        reason += ", so a step of a random walk follows each"
+        reason += "; a step of a random walk follows each"
         nanoseconds *= 2.0
         # A random walk of K coordinates forgets its state in about 3 K steps.
         rate = 1.0 - 1.0 / (3.0 * len(posterior.mode))

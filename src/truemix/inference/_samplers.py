@@ -28,14 +28,12 @@ from truemix.inference._checks import check_finite
 from truemix.inference._failures import DIVERGENT, failures
 from truemix.inference._nutpie import Chain
 from truemix.inference._nuts import away_from_mode, run_nuts
-from truemix.inference._plan import MAX_CHAINS, Plan, Settings, make_plan
+from truemix.inference._plan import LONG_TAIL, MAX_CHAINS, Plan, Settings, make_plan
 from truemix.inference._posterior import Posterior, make_posterior
 from truemix.inference._random import seed_state
 
 # Target acceptances of NUTS, tried in turn until hardly any trajectory diverges.
 _ACCEPT = (0.8, 0.95, 0.99)
-# Below this prior the log share of an empty class has a very long tail, which needs short steps.
-_LONG_TAIL = 0.75
 # Distance of the initial point from the mode, in posterior standard deviations per coordinate: NUTS
 # chains at the mode, and dispersed ones.
 _AT_THE_MODE, _DISPERSED = 0.1, 3.0
@@ -211,7 +209,7 @@ def _metropolis(
 
 
 def _acceptances(posterior: Posterior) -> list[float]:
-    return list(_ACCEPT if posterior.prior.min() >= _LONG_TAIL else _ACCEPT[1:])
+    return list(_ACCEPT if posterior.prior.min() >= LONG_TAIL else _ACCEPT[1:])
 
 
 def _nuts(posterior: Posterior, settings: Settings, stream: np.random.SeedSequence) -> Kernel:
