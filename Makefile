@@ -92,9 +92,9 @@ compiler:
 # What builds the core stays installed here, so that importing truemix builds it again after a change.
 .venv/.dev: pyproject.toml experiments/pyproject.toml constraints.txt $(CORE) | .venv/bin/python compiler
 	$(PY) $(PIP) scikit-build-core nanobind cmake ninja
-	$(PY) $(PIP) --no-build-isolation -Cbuild-dir=build/editable -Ceditable.rebuild=true $(WARNINGS) \
-		--editable ".[dev]"
-	$(PY) $(PIP) --editable experiments
+	$(PY) $(PIP) --no-deps --no-build-isolation --editable . \
+		-Cbuild-dir=build/editable -Ceditable.rebuild=true $(WARNINGS)
+	$(PY) $(PIP) "truemix[dev]" --editable experiments
 	touch $@ .venv/.run
 
 .venv-runtime/.done: pyproject.toml constraints.txt $(CORE) | compiler
