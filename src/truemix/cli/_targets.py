@@ -1,0 +1,203 @@
+"""TARGET arguments as files: names, quoted patterns, folders, and partitions by folder names."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import unquote
+
+from truemix.cli.tables.source import STDIN, TABLES, Source, find_source
+from truemix.exceptions import InputError
+
+_PACKED = ".gz"
+
+
+@dataclass(frozen=True)
+class TargetFile:
+    """One file of a target.
+
+    Attributes
+    ----------
+    source : Source
+        Where it is, and what messages call it.
+    keys : dict
+        What the folders above it say of its items: ``day=2026-01-01/part.csv`` has a day.
+    is_copy : bool
+        Whether it is a copy of what can be read only once, which no other machine can read.
+    """
+
+    source: Source
+    keys: dict[str, str]
+    is_copy: bool = False
+
+    @property
+    def n_bytes(self) -> int:
+        """Size of the file; 0 if it is not there any more."""
+        try:
+            return self.source.path.stat().st_size
+        except OSError:
+            return 0
+
+
+@dataclass(frozen=True)
+class Targets:
+    """All files of a target.
+
+    Attributes
+    ----------
+    files : list of TargetFile
+        In the order of the arguments; those of a folder or a pattern sorted.
+    name : str
+        What results call them.
+    listed : bool
+        Whether they were found in folders or are several, so that results say how many.
+    """
+
+    files: list[TargetFile]
+    name: str
+    listed: bool
+
+
+def find_targets(arguments: Sequence[str], reference: str, stack: ExitStack) -> Targets:
+    """Return the files that the arguments name; ``stack`` cleans up behind them.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        Files, patterns such as ``data/*.csv``, folders, or ``-`` for stdin.
+    reference : str
+        The argument REFERENCE, which must not be found among them.
+    stack : ExitStack
+        Removes copies of what can be read only once.
+    """
+    if STDIN in arguments and reference == STDIN:
+        raise InputError("REFERENCE and TARGET are both -, but stdin can be only one of them.")
+    if arguments.count(STDIN) > 1:
+        raise InputError("TARGET has - more than once, but stdin can be read only once.")
+    files: list[TargetFile] = []
+    listed = len(arguments) > 1
+    for argument in arguments:
+        if argument != STDIN and os.path.isdir(argument):  # noqa: PTH112
+            listed = True
+            files += _found(argument, _in_folder(Path(argument)), Path(argument), reference)
+        elif argument != STDIN and _is_pattern(argument):
+            listed = True
+            files += _matching(argument, reference)
+        else:
+            files.append(_named(argument, stack))
+    _check_distinct(files)
+    name = f"{len(files):,} files"
+    if len(files) == 1:
+        # As if the file itself had been named.
+        (only,) = files
+        files = [replace(only, source=replace(only.source, name=Path(only.source.name).name))]
+        name = files[0].source.name
+    elif len(arguments) == 1:
+        where = "like" if _is_pattern(arguments[0]) else "in"
+        folder = Path(arguments[0])
+        name += f" {where} {folder.name or folder.resolve().name}"
+    return Targets(files, name, listed)
+
+
+def _is_pattern(argument: str) -> bool:
+    return glob.has_magic(argument) and not os.path.lexists(argument)
+
+
+def _named(argument: str, stack: ExitStack) -> TargetFile:
+    source = find_source(argument, stack)
+    if argument == STDIN:
+        return TargetFile(source, {}, is_copy=True)
+    path = Path(argument)
+    name = path.name if path.is_absolute() else argument
+    return TargetFile(replace(source, name=name), _keys(path), is_copy=source.path != path)
+
+
+def _matching(pattern: str, reference: str) -> list[TargetFile]:
+    """Return the files that a pattern names, and those in the folders that it names."""
+    # What comes before the first part with a wildcard is the same for all of them.
+    fixed = Path(pattern)
+    while glob.has_magic(str(fixed)):
+        fixed = fixed.parent
+    files: list[TargetFile] = []
+    matches = glob.glob(pattern, recursive=True)  # noqa: PTH207
+    for found in sorted(matches, key=lambda each: Path(each).parts):
+        inside = _in_folder(Path(found)) if Path(found).is_dir() else [Path(found)]
+        # With ** a pattern names folders and the files in them.
+        known = {file.source.path for file in files}
+        files += _found(pattern, (path for path in inside if path not in known), fixed, reference)
+    if not files:
+        raise InputError(
+            f"No file is like {pattern}; expected the pattern of some tables (CSV, TSV, Parquet, "
+            "Arrow or NPZ). Check it, and the folder that it begins in."
+        )
+    return files
+
+
+def _found(
+    argument: str, paths: Iterator[Path] | list[Path], folder: Path, reference: str
+) -> list[TargetFile]:
+    """Return files that were not named one by one, under names that begin at ``folder``."""
+    files = []
+    labelled = os.path.realpath(reference) if reference != STDIN else None
+    for path in paths:
+        if os.path.realpath(path) == labelled:
+            raise InputError(
+                f"{argument} as TARGET holds {path} too, which is REFERENCE; expected other items. "
+                "Move one of them to another folder."
+            )
+        name = Path(folder.name, path.relative_to(folder)) if path.is_absolute() else path
+        files.append(TargetFile(Source(str(name), path), _keys(path)))
+    return files
+
+
+def _in_folder(folder: Path) -> list[Path]:
+    """Return the tables in a folder and all below it; names with . or _ in front are no data."""
+
+    def refuse(error: OSError) -> None:
+        raise InputError(
+            f"The folder {error.filename} cannot be read ({error.strerror or error}); check its "
+            "permissions."
+        )
+
+    found: list[Path] = []
+    for place, folders, names in os.walk(folder, onerror=refuse):
+        # Partitions may be named after a column that begins with _.
+        folders[:] = [each for each in folders if not _is_hidden(each) or "=" in each]
+        found += [Path(place, name) for name in names if not _is_hidden(name) and _is_table(name)]
+    if not found:
+        raise InputError(
+            f"The folder {folder} holds no tables; expected files that end in "
+            f"{', '.join(TABLES)} (also {_PACKED}). Names that begin with . or _ are left out."
+        )
+    return sorted(found, key=lambda path: path.parts)
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith((".", "_"))
+
+
+def _is_table(name: str) -> bool:
+    return name.lower().removesuffix(_PACKED).endswith(TABLES)
+
+
+def _keys(path: Path) -> dict[str, str]:
+    """Return what folders named KEY=VALUE say of a file in them."""
+    pairs = (part.split("=", 1) for part in path.parent.parts if "=" in part)
+    return {unquote(key): unquote(value) for key, value in pairs if key}
+
+
+def _check_distinct(files: Sequence[TargetFile]) -> None:
+    seen: dict[str, TargetFile] = {}
+    for file in files:
+        before = seen.setdefault(os.path.realpath(file.source.path), file)
+        if before is not file:
+            names = before.source.name, file.source.name
+            both = names[0] if names[0] == names[1] else f"{names[0]} and {names[1]}, which are one"
+            raise InputError(
+                f"TARGET names the same file more than once: {both}. Items must not count twice; "
+                "leave one of them out."
+            )
