@@ -7,9 +7,15 @@ meantime appear above it.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
+
+# How long work goes on, in seconds, before a line says so where nothing can be drawn, and how long
+# until the next one.
+PATIENCE = 10.0
+_BETWEEN_LINES = 60.0
 
 
 class Advance(Protocol):
@@ -17,6 +23,14 @@ class Advance(Protocol):
 
     def __call__(self, remark: str = "", total: int | None = None) -> None:
         """Show a remark beside the bar; ``total`` steps if that was not known before."""
+        ...
+
+
+class ShowFiles(Protocol):
+    """Shows how far the reading of files has come."""
+
+    def __call__(self, n_files: int, n_rows: int, share: float) -> None:
+        """Show the files and rows that are done, and which share of all that is."""
         ...
 
 
@@ -86,3 +100,76 @@ def progress_bar(
             bar.update(task, advance=1, total=total, remark=remark)
 
         yield advance
+
+
+@contextmanager
+def progress_files(
+    what: str, total: int, *, tell: Callable[[str], None] | None = None, shown: bool = True
+) -> Iterator[ShowFiles]:
+    """Show how many files and rows have been read, how fast, and how long the rest will take.
+
+    Parameters
+    ----------
+    what : str
+        What is done, such as "read target".
+    total : int
+        Number of files.
+    tell : callable, optional
+        Takes a line of text now and then if stderr is not a terminal and reading takes long.
+    shown : bool
+        Whether to show anything.
+
+    Examples
+    --------
+    >>> with progress_files("read", 2) as show:
+    ...     show(1, 1000, 0.5)
+    """
+    start = time.monotonic()
+    if not shown or not in_terminal():
+        due = start + PATIENCE
+
+        def told(n_files: int, n_rows: int, share: float) -> None:
+            nonlocal due
+            now = time.monotonic()
+            if shown and tell is not None and now >= due:
+                due = now + _BETWEEN_LINES
+                tell(f"{what}: {_about_files(n_files, total, n_rows, share, now - start)}")
+
+        yield told
+        return
+    from rich import progress as rich
+    from rich.console import Console
+
+    columns = (
+        rich.TextColumn("{task.description}", markup=False),
+        rich.BarColumn(),
+        rich.TextColumn("{task.fields[remark]}", markup=False),
+    )
+    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=1.0, remark="")
+
+        def show(n_files: int, n_rows: int, share: float) -> None:
+            remark = _about_files(n_files, total, n_rows, share, time.monotonic() - start)
+            bar.update(task, completed=share, remark=remark)
+
+        yield show
+
+
+def _about_files(n_files: int, total: int, n_rows: int, share: float, spent: float) -> str:
+    """Return how far reading has come, as text.
+
+    Examples
+    --------
+    >>> _about_files(3, 12, 3_000_000, 0.25, 30.0)
+    '3 of 12 files, 3,000,000 rows, 100,000 rows/s, 1:30 left'
+    """
+    parts = [f"{n_files:,} of {total:,} files"] if total > 1 else []
+    parts.append(f"{n_rows:,} rows")
+    if spent > 0.0:
+        parts.append(f"{n_rows / spent:,.0f} rows/s")
+    if 0.0 < share < 1.0:
+        left = round(spent * (1.0 - share) / share)
+        hours, minutes, seconds = left // 3600, left // 60 % 60, left % 60
+        clock = f"{hours}:{minutes:02d}" if hours else f"{minutes}"
+        parts.append(f"{clock}:{seconds:02d} left")
+    return ", ".join(parts)

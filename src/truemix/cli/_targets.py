@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote
 
-from truemix.cli.tables.source import STDIN, TABLES, Source, find_source
+from truemix.cli.tables.source import STDIN, TABLES, Source, find_source, open_source
 from truemix.exceptions import InputError
 
 _PACKED = ".gz"
@@ -61,6 +61,18 @@ class Targets:
     name: str
     listed: bool
 
+    @property
+    def paths(self) -> list[str]:
+        """Where the files are."""
+        return [str(file.source.path) for file in self.files]
+
+
+def open_inputs(reference: str, targets: Sequence[str], stack: ExitStack) -> tuple[Source, Targets]:
+    """Return REFERENCE and the files of TARGET; ``stack`` cleans up behind them."""
+    if reference == STDIN and STDIN in targets:
+        raise InputError("REFERENCE and TARGET are both -, but stdin can be only one of them.")
+    return open_source(reference, stack), find_targets(targets, reference, stack)
+
 
 def find_targets(arguments: Sequence[str], reference: str, stack: ExitStack) -> Targets:
     """Return the files that the arguments name; ``stack`` cleans up behind them.
@@ -74,8 +86,6 @@ def find_targets(arguments: Sequence[str], reference: str, stack: ExitStack) -> 
     stack : ExitStack
         Removes copies of what can be read only once.
     """
-    if STDIN in arguments and reference == STDIN:
-        raise InputError("REFERENCE and TARGET are both -, but stdin can be only one of them.")
     if arguments.count(STDIN) > 1:
         raise InputError("TARGET has - more than once, but stdin can be read only once.")
     files: list[TargetFile] = []
@@ -83,7 +93,14 @@ def find_targets(arguments: Sequence[str], reference: str, stack: ExitStack) -> 
     for argument in arguments:
         if argument != STDIN and os.path.isdir(argument):  # noqa: PTH112
             listed = True
-            files += _found(argument, _in_folder(Path(argument)), Path(argument), reference)
+            inside = _in_folder(Path(argument))
+            if not inside:
+                raise InputError(
+                    f"The folder {argument} holds no tables; expected files that end in "
+                    f"{', '.join(TABLES)} (also {_PACKED}). Names that begin with . or _ are left "
+                    "out."
+                )
+            files += _found(argument, inside, Path(argument), reference)
         elif argument != STDIN and _is_pattern(argument):
             listed = True
             files += _matching(argument, reference)
@@ -122,24 +139,21 @@ def _matching(pattern: str, reference: str) -> list[TargetFile]:
     fixed = Path(pattern)
     while glob.has_magic(str(fixed)):
         fixed = fixed.parent
-    files: list[TargetFile] = []
-    matches = glob.glob(pattern, recursive=True)  # noqa: PTH207
-    for found in sorted(matches, key=lambda each: Path(each).parts):
-        inside = _in_folder(Path(found)) if Path(found).is_dir() else [Path(found)]
-        # With ** a pattern names folders and the files in them.
-        known = {file.source.path for file in files}
-        files += _found(pattern, (path for path in inside if path not in known), fixed, reference)
-    if not files:
+    paths: set[Path] = set()
+    for match in map(Path, glob.glob(pattern, recursive=True)):  # noqa: PTH207
+        if match.is_dir():
+            paths.update(_in_folder(match))
+        elif not _is_hidden(match.name):
+            paths.add(match)
+    if not paths:
         raise InputError(
             f"No file is like {pattern}; expected the pattern of some tables (CSV, TSV, Parquet, "
             "Arrow or NPZ). Check it, and the folder that it begins in."
         )
-    return files
+    return _found(pattern, sorted(paths, key=lambda path: path.parts), fixed, reference)
 
 
-def _found(
-    argument: str, paths: Iterator[Path] | list[Path], folder: Path, reference: str
-) -> list[TargetFile]:
+def _found(argument: str, paths: Iterable[Path], folder: Path, reference: str) -> list[TargetFile]:
     """Return files that were not named one by one, under names that begin at ``folder``."""
     files = []
     labelled = os.path.realpath(reference) if reference != STDIN else None
@@ -168,11 +182,6 @@ def _in_folder(folder: Path) -> list[Path]:
         # Partitions may be named after a column that begins with _.
         folders[:] = [each for each in folders if not _is_hidden(each) or "=" in each]
         found += [Path(place, name) for name in names if not _is_hidden(name) and _is_table(name)]
-    if not found:
-        raise InputError(
-            f"The folder {folder} holds no tables; expected files that end in "
-            f"{', '.join(TABLES)} (also {_PACKED}). Names that begin with . or _ are left out."
-        )
     return sorted(found, key=lambda path: path.parts)
 
 
