@@ -22,6 +22,7 @@ from truemix.cli.check import check
 from truemix.cli.demo import demo
 from truemix.cli.estimate import estimate
 from truemix.cli.plugins import find_command, installed_commands
+from truemix.cli.summarize import summarize
 from truemix.cli.tune import tune
 from truemix.exceptions import InputError
 
@@ -143,6 +144,7 @@ def truemix(
 
 for command, below in (
     (estimate, FOLDERS_HELP),
+    (summarize, FOLDERS_HELP),
     (check, FILES_HELP),
     (tune, FILES_HELP),
     (adapt, FILES_HELP),
