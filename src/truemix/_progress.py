@@ -7,6 +7,7 @@ meantime appear above it.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
@@ -86,3 +87,42 @@ def progress_bar(
             bar.update(task, advance=1, total=total, remark=remark)
 
         yield advance
+
+
+@contextmanager
+def progress_rows(
+    what: str, total: int | None, *, shown: bool = True
+) -> Iterator[Callable[[int], None]]:
+    """Show how many rows have been processed; yield a function that takes how many more.
+
+    Shows rows per second and, if the total is known, the time left. Nothing is shown if stderr is
+    not a terminal.
+
+    Examples
+    --------
+    >>> with progress_rows("summarize", 2000) as advance:
+    ...     advance(1000)
+    """
+    start, done = time.monotonic(), 0
+    with progress_spinner(what, shown=shown) as update:
+
+        def advance(n_rows: int) -> None:
+            nonlocal done
+            done += n_rows
+            update(about_rows(done, total, time.monotonic() - start))
+
+        yield advance
+
+
+def about_rows(done: int, total: int | None, seconds: float) -> str:
+    """Return how far rows have come, how fast, and how long the others will take.
+
+    Examples
+    --------
+    >>> about_rows(3_000_000, 12_000_000, 2.0)
+    '3,000,000 of 12,000,000 rows, 1,500,000 per second, 6 s left'
+    """
+    rate = done / max(seconds, 1e-9)
+    text = f"{done:,} rows" if total is None else f"{done:,} of {total:,} rows"
+    text = f"{text}, {round(rate):,} per second"
+    return text if total is None else f"{text}, {round(max(total - done, 0) / rate)} s left"
