@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <numeric>
 
 #include "interrupt.hpp"
@@ -14,6 +16,10 @@ namespace {
 constexpr double DOUBT = 0.05;
 // A row of weight above this times K is split by binomial draws, not allocated item by item.
 constexpr Index HEAVY = 8;
+// With more items than this, rows are grouped, but for as many of the heaviest as MAX_SPLIT: the
+// others are each less than 1 / MAX_SPLIT of the variance.
+constexpr double MAX_ITEMS = 500'000;
+constexpr Index MAX_SPLIT = 256;
 
 // How an item is allocated: not at all, by skipping to it, or in a block.
 enum class Kind { certain, sure, doubtful };
@@ -24,12 +30,16 @@ Kind kind_of(double odds) {
     return odds > DOUBT ? Kind::doubtful : Kind::sure;
 }
 
-bool is_heavy(double weight, Index K) { return weight >= static_cast<double>(HEAVY * K); }
+// Grouped rows are allocated in blocks, however sure they are.
+Kind kind_in(const WeightRule& rule, double weight, double odds) {
+    const Kind kind = kind_of(odds);
+    return kind == Kind::sure && rule.is_grouped(weight) ? Kind::doubtful : kind;
+}
 
 // How many items of a row are allocated one by one; the others go to the heavy rows.
-Index copies_of(double weight, Index K) {
-    if (is_heavy(weight, K)) return weight > std::floor(weight);
-    return whole_number(std::ceil(weight));
+Index copies_of(double weight, const WeightRule& rule) {
+    if (rule.is_heavy(weight)) return weight > std::floor(weight);
+    return rule.is_grouped(weight) ? 1 : whole_number(std::ceil(weight));
 }
 
 struct Item {
@@ -54,13 +64,23 @@ Item classify(Numbers row, Numbers x) {
 
 double leaves(double odds) { return odds < 1e15 ? odds / (1.0 + odds) : 1.0; }
 
-// Allocates a block of items by uniforms; adds their weights to counts.
-void allocate_block(const double* L, const double* w, Numbers pi, const double* uniforms,
-                    Out counts) {
+// Adds what the items of a block count in expectation.
+void add_expected(const double* L, const double* expected, Numbers pi, const double* mixture,
+                  Out counts) {
+    double ratio[BLOCK];
+    for (Index j = 0; j < BLOCK; j += LANES)
+        store(ratio + j, load(expected + j) / larger(load(mixture + j), every(1e-300)));
+    for (Index k = 0; k < pi.size(); ++k) counts[k] += pi[k] * dot(L + k * BLOCK, ratio, BLOCK);
+}
+
+// Allocates a block of items by uniforms; adds their weights to counts. expected may be null.
+void allocate_block(const double* L, const double* w, const double* expected, Numbers pi,
+                    const double* uniforms, Out counts) {
     constexpr Index groups = BLOCK / LANES;
     const Index K = pi.size();
     double mixture[BLOCK];
     mixture_likelihood(L, pi, mixture);
+    if (expected != nullptr) add_expected(L, expected, pi, mixture, counts);
     Lanes threshold[groups], partial[groups], weights[groups], all = every(0.0);
     for (Index g = 0; g < groups; ++g) {
         partial[g] = every(0.0);
@@ -144,7 +164,30 @@ void split(Numbers row, Numbers pi, double copies, Random& random, Out probabili
     }
 }
 
+// Rounds counts that are partly expectations to whole items; the most frequent class takes the
+// rest.
+void round_down(Out counts) {
+    const double before = sum(counts);
+    double* largest = std::max_element(counts.begin(), counts.end());
+    for (double& count : counts) count = std::floor(count);
+    *largest += std::round(before - sum(counts));
+}
+
 }  // namespace
+
+WeightRule::WeightRule(Numbers w, Index K)
+    : heavy_from(static_cast<double>(HEAVY * K)), grouped(sum(w) > MAX_ITEMS) {
+    if (!grouped) return;
+    Vector weights(w.begin(), w.end());
+    heavy_from = 0.0;
+    if (w.size() > MAX_SPLIT) {
+        // Above the weight that so many others exceed; equal ones are treated alike.
+        const auto place = weights.begin() + MAX_SPLIT;
+        std::nth_element(weights.begin(), place, weights.end(), std::greater<>());
+        heavy_from = std::nextafter(*place, std::numeric_limits<double>::infinity());
+    }
+    heavy_from = std::max(heavy_from, 2.0);
+}
 
 Layout::Layout(Numbers x)
     : reference(x.begin(), x.end()),
@@ -154,6 +197,7 @@ Layout::Layout(Numbers x)
 
 Layout::Layout(Matrix L, Numbers w, Numbers x) : Layout(x) {
     const Index n = L.rows(), K = x.size();
+    const WeightRule rule(w, K);
     std::vector<Item> items;
     items.reserve(extent(n));
     Integers order;
@@ -161,17 +205,17 @@ Layout::Layout(Matrix L, Numbers w, Numbers x) : Layout(x) {
     for (Index i = 0; i < n; ++i) {
         items.push_back(classify(L[i], x));
         const auto [first, against] = items.back();
-        const Kind kind = kind_of(against);
+        const Kind kind = kind_in(rule, w[i], against);
         if (kind == Kind::certain) {
             lead[extent(first)] += w[i];
             continue;
         }
         order.push_back(i);
-        n_heavy += is_heavy(w[i], K);
+        n_heavy += rule.is_heavy(w[i]);
         if (kind == Kind::doubtful)
-            n_doubtful += copies_of(w[i], K);
+            n_doubtful += copies_of(w[i], rule);
         else
-            start[extent(first + 1)] += copies_of(w[i], K);
+            start[extent(first + 1)] += copies_of(w[i], rule);
     }
     std::partial_sum(start.begin(), start.end(), start.begin());
     std::stable_sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) {
@@ -179,6 +223,7 @@ Layout::Layout(Matrix L, Numbers w, Numbers x) : Layout(x) {
     });
     const Index n_sure = start.back();
     doubtful = Blocks(n_doubtful, K, 0.0);
+    if (rule.grouped) expected.assign(doubtful.weights.size(), 0.0);
     rows = Grid<>(n_sure, K);
     mass.resize(extent(n_sure));
     odds.resize(extent(n_sure));
@@ -190,16 +235,20 @@ Layout::Layout(Matrix L, Numbers w, Numbers x) : Layout(x) {
         const auto [first, against] = items[extent(i)];
         const Numbers row = L[i];
         const double whole = std::floor(w[i]);
-        if (is_heavy(w[i], K)) {
+        if (rule.is_heavy(w[i])) {
             copies[extent(n_heavy)] = whole;
             std::copy(row.begin(), row.end(), heavy[n_heavy++].begin());
         }
-        const Index n_copies = copies_of(w[i], K);
+        const Index n_copies = copies_of(w[i], rule);
         for (Index copy = 0; copy < n_copies; ++copy) {
             // The last copy carries the fractional part of the weight.
             const bool fraction = w[i] > whole && copy == n_copies - 1;
-            const double counts_for = fraction ? w[i] - whole : 1.0;
-            if (kind_of(against) == Kind::doubtful) {
+            double counts_for = fraction ? w[i] - whole : 1.0;
+            if (rule.is_grouped(w[i])) {
+                counts_for = std::sqrt(w[i]);
+                expected[extent(n_doubtful)] = w[i] - counts_for;
+            }
+            if (kind_in(rule, w[i], against) == Kind::doubtful) {
                 doubtful.weights[extent(n_doubtful)] = counts_for;
                 for (Index k = 0; k < K; ++k) doubtful.likelihood(n_doubtful, k) = row[k];
                 ++n_doubtful;
@@ -221,9 +270,12 @@ void allocate(const Layout& layout, Numbers pi, Random& random, Out counts) {
     double uniforms[BLOCK];
     for (Index b = 0; b < layout.doubtful.n_blocks; ++b) {
         for (double& u : uniforms) u = random.uniform();
-        allocate_block(layout.doubtful.block(b), layout.doubtful.block_weights(b), pi, uniforms,
-                       counts);
+        const double* expected =
+            layout.expected.empty() ? nullptr : layout.expected.data() + b * BLOCK;
+        allocate_block(layout.doubtful.block(b), layout.doubtful.block_weights(b), expected, pi,
+                       uniforms, counts);
     }
+    if (!layout.expected.empty()) round_down(counts);
     for (Index h = 0; h < layout.heavy.rows; ++h)
         split(layout.heavy[h], pi, layout.copies[extent(h)], random, scratch, counts);
 }

@@ -10,6 +10,9 @@
 //   order of falling odds, the distance to the next item that may leave its lead class is
 //   geometric; a rejection step (thinning) then makes the draw exact.
 // - Rows of large weight are split over the classes by binomial draws.
+// - Where rows stand for a great many items in all, only the heaviest are. A row of weight c among
+//   the others counts c - sqrt(c) in expectation and sqrt(c) for a class that is drawn once: the
+//   same mean and covariance as c draws, and with hundreds of such rows the same distribution.
 #pragma once
 
 #include "arrays.hpp"
@@ -23,6 +26,8 @@ struct Layout {
     Vector reference;
     // Doubtful items.
     Blocks doubtful;
+    // What the items in their places count in expectation, beside their weights; empty if nothing.
+    Vector expected;
     // Sure items of lead class k are rows start[k] to start[k + 1], by falling odds; mass are their
     // weights, and lead is the weight of each class if all sure items keep their lead class.
     Grid<> rows;
@@ -42,6 +47,17 @@ struct Layout {
     Layout(Matrix L, Numbers w, Numbers x);
 
     Index n_classes() const { return static_cast<Index>(reference.size()); }
+};
+
+// Which rows are split by binomial draws, and whether all others of weight above 1 are grouped:
+// they count mostly in expectation.
+struct WeightRule {
+    double heavy_from;
+    bool grouped;
+
+    WeightRule(Numbers w, Index K);
+    bool is_heavy(double weight) const { return weight >= heavy_from; }
+    bool is_grouped(double weight) const { return grouped && weight > 1.0 && !is_heavy(weight); }
 };
 
 // Draws one allocation given pi and writes the weight of each class into counts.

@@ -5,12 +5,18 @@
 #include <limits>
 #include <numeric>
 
+#include "vector_math.hpp"
+
 namespace truemix {
 
 void LogSum::add(const double* u, const double* powers) {
-    if (powers[0] != powers[BLOCK - 1]) {
-        for (Index j = 0; j < BLOCK; ++j)
-            value_ += powers[j] * std::log(std::max(u[j], IMPOSSIBLE));
+    bool equal = true;
+    for (Index j = 1; j < BLOCK; ++j) equal &= powers[j] == powers[0];
+    if (!equal) {
+        Lanes logs = every(0.0);
+        for (Index j = 0; j < BLOCK; j += LANES)
+            logs += load(powers + j) * log_positive(larger(load(u + j), every(IMPOSSIBLE)));
+        value_ += total(logs);
         return;
     }
     if (powers[0] != power_) {

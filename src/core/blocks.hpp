@@ -73,7 +73,7 @@ private:
     double power_ = 0.0, value_ = 0.0;
 };
 
-// The log-likelihood of the mix pi, for items by rising weight.
+// The log-likelihood of the mix pi; fastest for items by rising weight.
 double log_likelihood(const Blocks& items, Numbers pi);
 
 }  // namespace truemix

@@ -16,7 +16,28 @@ std::uint64_t hash(Numbers row, std::uint64_t key) {
     return key;
 }
 
+// The finaliser of SplitMix64: each bit of the input changes half of the others.
+std::uint64_t mixed(std::uint64_t key) {
+    key = (key ^ (key >> 30)) * 0xBF58476D1CE4E5B9;
+    key = (key ^ (key >> 27)) * 0x94D049BB133111EB;
+    return key ^ (key >> 31);
+}
+
 }  // namespace
+
+Integers row_hashes(Matrix rows) {
+    Integers out(extent(rows.rows()));
+    for (Index i = 0; i < rows.rows(); ++i) {
+        std::uint64_t key = 0;
+        for (double value : rows[i]) {
+            std::uint64_t bits;
+            std::memcpy(&bits, &value, sizeof bits);
+            key = mixed(key + 0x9E3779B97F4A7C15 + bits);
+        }
+        std::memcpy(&out[extent(i)], &key, sizeof key);
+    }
+    return out;
+}
 
 Integers first_equal(Matrix rows, Span<const std::int64_t> codes) {
     const std::size_t row_bytes = extent(rows.columns()) * sizeof(double);

@@ -10,4 +10,8 @@ namespace truemix {
 // codes).
 Integers first_equal(Matrix rows, Span<const std::int64_t> codes);
 
+// A hash of each row's bits that is the same on every machine, and as good as random: rows can be
+// sampled by it.
+Integers row_hashes(Matrix rows);
+
 }  // namespace truemix

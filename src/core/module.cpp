@@ -303,6 +303,10 @@ void bind_posterior(nb::module_& m) {
         },
         "rows"_a, "codes"_a.none() = nb::none(),
         "Return for each row the number of the first row that equals it (and has its code).");
+    m.def(
+        "row_hashes",
+        [](In2 rows) { return made(without_lock([&] { return row_hashes(table(rows)); })); },
+        "rows"_a, "Return a hash of each row, the same on every machine; its 64 bits, signed.");
 }
 
 void bind_sampling(nb::module_& m) {
@@ -430,8 +434,9 @@ void bind_sampling(nb::module_& m) {
         "Draw one allocation for each mix; return the share of each class.");
 }
 
-template <class T>
-std::int64_t sample_replicates(const Array<const T, 3>& matrices, Whole1 rows, In1 copies,
+// Numbers of type T are in the arrays as Stored.
+template <class T, class Stored = T>
+std::int64_t sample_replicates(const Array<const Stored, 3>& matrices, Whole1 rows, In2 copies,
                                In1 prior, double temperature, In1 near, In2 starts,
                                const Array<std::uint64_t, 2>& states, Whole1 begin, Whole1 end,
                                Whole1 discard, std::int64_t thinning, std::int64_t tries,
@@ -443,7 +448,8 @@ std::int64_t sample_replicates(const Array<const T, 3>& matrices, Whole1 rows, I
     require(starts.shape(0) == V && states.shape(0) == V && states.shape(1) == 4 &&
                 begin.shape(0) == V && end.shape(0) == V && discard.shape(0) == V,
             "each replicate needs a start, a stream and its draws");
-    require(copies.shape(0) == rows.shape(0) && thinning >= 1, "each row needs its copies");
+    require(copies.shape(1) == rows.shape(0) && thinning >= 1, "each row needs its copies");
+    require(copies.shape(0) == V || copies.shape(0) == 1, "copies are those of each replicate");
     for (std::int64_t row : span(rows))
         require(row >= 0 && row < size(matrices.shape(1)), "no such row");
     for (std::size_t v = 0; v < V; ++v)
@@ -451,16 +457,18 @@ std::int64_t sample_replicates(const Array<const T, 3>& matrices, Whole1 rows, I
                     end.data()[v] <= size(draws.shape(0)) && discard.data()[v] >= 0,
                 "draws must be within the output");
     return without_lock([&] {
-        ReplicateSampler sampler({span(rows), span(copies), span(prior), temperature, span(near),
-                                  tries, local, thinning});
+        ReplicateSampler sampler(
+            {span(rows), span(prior), temperature, span(near), tries, local, thinning});
         std::int64_t accepted = 0;
         for (Index v = 0; v < size(V); ++v) {
             const Index first = begin.data()[v], n = end.data()[v] - first;
             const auto part = [&](InOut2& all) {
                 return OutMatrix(all.data() + first * size(K), n, size(K));
             };
-            const Table<const T> logs(matrices.data() + v * size(matrices.shape(1) * K),
-                                      size(matrices.shape(1)), size(K));
+            if (v < size(copies.shape(0))) sampler.count(table(copies)[v]);
+            const Table<const T> logs(
+                reinterpret_cast<const T*>(matrices.data() + v * size(matrices.shape(1) * K)),
+                size(matrices.shape(1)), size(K));
             accepted += sampler.sample(logs, {states.data() + 4 * v, table(starts)[v],
                                               discard.data()[v], part(draws), part(batch)});
         }
@@ -479,6 +487,7 @@ void bind_replicates(nb::module_& m) {
     };
     bind(sample_replicates<double>);
     bind(sample_replicates<float>);
+    bind(sample_replicates<Half, std::uint16_t>);
 }
 
 struct Joint {

@@ -11,32 +11,57 @@ namespace truemix {
 
 ReplicateSampler::ReplicateSampler(const Bag& bag)
     : bag_(bag),
-      n_items_(sum(bag.copies)),
       L_(bag.rows.size() + bag.prior.size(), bag.prior.size()),
       w_(extent(L_.rows)),
       // Padding has likelihood 1, so its exponent may be that of most items.
       items_(std::make_shared<Blocks>(bag.rows.size(), bag.prior.size(), 1.0 / bag.temperature)),
       layout_(bag.near) {
-    const Index n = bag.rows.size(), K = bag.prior.size();
-    const double total = n_items_ / bag.temperature + sum(bag.prior);
-    // Rows that stand for several items are split by binomial draws: their weight in a block is 0.
-    layout_.doubtful = *items_;
-    std::fill(layout_.doubtful.weights.begin(), layout_.doubtful.weights.end(), 0.0);
+    // The prior acts like items whose class is known.
+    for (Index k = 0; k < bag.prior.size(); ++k) L_[bag.rows.size() + k][k] = 1.0;
+}
+
+void ReplicateSampler::count(Numbers copies) {
+    const Index n = bag_.rows.size(), K = bag_.prior.size();
+    copies_ = copies;
+    n_items_ = sum(copies);
+    const double total = n_items_ / bag_.temperature + sum(bag_.prior);
+    bool all_single = true;
     for (Index i = 0; i < n; ++i) {
-        w_[extent(i)] = bag.copies[i] / (total * bag.temperature);
-        items_->weights[extent(i)] = bag.copies[i] / bag.temperature;
-        layout_.doubtful.weights[extent(i)] = bag.copies[i] == 1.0 ? 1.0 : 0.0;
-        if (bag.copies[i] > 1.0) {
-            several_.push_back(i);
-            layout_.copies.push_back(bag.copies[i]);
+        w_[extent(i)] = copies[i] / (total * bag_.temperature);
+        items_->weights[extent(i)] = copies[i] / bag_.temperature;
+        all_single = all_single && copies[i] == 1.0;
+    }
+    for (Index k = 0; k < K; ++k) w_[extent(n + k)] = bag_.prior[k] / total;
+    placed_.clear();
+    several_.clear();
+    layout_.copies.clear();
+    layout_.expected.clear();
+    if (all_single) {
+        layout_.doubtful = *items_;
+        std::fill(layout_.doubtful.weights.begin(), layout_.doubtful.weights.end(), 0.0);
+        std::fill_n(layout_.doubtful.weights.begin(), n, 1.0);
+    } else {
+        const WeightRule rule(copies, K);
+        for (Index i = 0; i < n; ++i) {
+            if (rule.is_heavy(copies[i])) {
+                several_.push_back(i);
+                layout_.copies.push_back(copies[i]);
+            } else {
+                const double places = rule.is_grouped(copies[i]) ? 1.0 : copies[i];
+                placed_.insert(placed_.end(), extent(whole_number(places)), i);
+            }
+        }
+        const auto n_places = static_cast<Index>(placed_.size());
+        layout_.doubtful = Blocks(n_places, K, 0.0);
+        if (rule.grouped) layout_.expected.assign(layout_.doubtful.weights.size(), 0.0);
+        for (Index at = 0; at < n_places; ++at) {
+            const double weight = copies[placed_[extent(at)]];
+            const bool grouped = rule.is_grouped(weight);
+            layout_.doubtful.weights[extent(at)] = grouped ? std::sqrt(weight) : 1.0;
+            if (grouped) layout_.expected[extent(at)] = weight - std::sqrt(weight);
         }
     }
     layout_.heavy = Grid<>(static_cast<Index>(several_.size()), K);
-    // The prior acts like items whose class is known.
-    for (Index k = 0; k < K; ++k) {
-        L_[n + k][k] = 1.0;
-        w_[extent(n + k)] = bag.prior[k] / total;
-    }
 }
 
 // Writes the likelihoods of the items, each scaled to maximum 1, in rows and in blocks.
@@ -44,13 +69,15 @@ template <class T>
 void ReplicateSampler::take_likelihoods(Table<const T> logs) {
     const Index K = bag_.prior.size();
     for (Index i = 0; i < bag_.rows.size(); ++i) {
-        const Span<const T> row = logs[bag_.rows[i]];
-        const double peak = static_cast<double>(*std::max_element(row.begin(), row.end()));
-        for (Index k = 0; k < K; ++k) {
-            L_[i][k] = std::exp(static_cast<double>(row[k]) - peak);
-            items_->likelihood(i, k) = L_[i][k];
-        }
+        const Span<const T> from = logs[bag_.rows[i]];
+        const Out row = L_[i];
+        double peak = -std::numeric_limits<double>::infinity();
+        for (Index k = 0; k < K; ++k) peak = std::max(peak, row[k] = static_cast<double>(from[k]));
+        for (Index k = 0; k < K; ++k) items_->likelihood(i, k) = row[k] = std::exp(row[k] - peak);
     }
+    for (std::size_t at = 0; at < placed_.size(); ++at)
+        for (Index k = 0; k < K; ++k)
+            layout_.doubtful.likelihood(static_cast<Index>(at), k) = L_[placed_[at]][k];
     for (std::size_t h = 0; h < several_.size(); ++h) {
         const Out row = L_[several_[h]];
         std::copy(row.begin(), row.end(), layout_.heavy[static_cast<Index>(h)].begin());
@@ -66,7 +93,7 @@ std::int64_t ReplicateSampler::sample(Table<const T> logs, const Replicate& repl
     layout_.reference = mode;
     std::unique_ptr<Proposal> proposal;
     if (bag_.tries > 0) {
-        const Grid<> moment = moment_of(L_.table().top(n), bag_.copies, mode);
+        const Grid<> moment = moment_of(L_.table().top(n), copies_, mode);
         const Grid<> precision = precision_of(moment, mode, bag_.prior, n_items_, bag_.temperature);
         const double weight = n_items_ / bag_.temperature;
         proposal = std::make_unique<Proposal>(mode, precision, bag_.prior, weight, items_);
@@ -84,6 +111,7 @@ std::int64_t ReplicateSampler::sample(Table<const T> logs, const Replicate& repl
     return accepted;
 }
 
+template std::int64_t ReplicateSampler::sample(Table<const Half>, const Replicate&);
 template std::int64_t ReplicateSampler::sample(Table<const float>, const Replicate&);
 template std::int64_t ReplicateSampler::sample(Table<const double>, const Replicate&);
 

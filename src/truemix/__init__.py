@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         MixtureQuantifier,
         NotFittedError,
     )
+    from truemix.summaries import Summary
 
 __all__ = [
     "ACC",
@@ -61,6 +62,7 @@ __all__ = [
     "KDEy",
     "MixtureQuantifier",
     "NotFittedError",
+    "Summary",
     "__version__",
     "calibration",
     "checks",
@@ -87,6 +89,7 @@ _HOME = {
     "evaluate": "truemix.evaluation",
     "load": "truemix.persistence",
     "save": "truemix.persistence",
+    "Summary": "truemix.summaries",
 }
 _MODULES = {
     "calibration",

@@ -64,6 +64,8 @@ _ARRAY_START = re.compile(
     rb"'fortran_order': False, 'shape': (?P<shape>\([0-9, ]{0,80}\)), \} *\n",
     re.DOTALL,
 )
+# The header is the first member, and its kind the first entry of it.
+_KIND = re.compile(rb'\{"kind": "(truemix [a-z ]{1,40})"')
 _LARGEST_CODE_POINT = 0x10FFFF
 _SURROGATES = (0xD800, 0xDFFF)
 _LONGEST_REASON = 300
@@ -184,6 +186,15 @@ def is_archive(path: str | os.PathLike[str]) -> bool:
         return False
     # The name of a member follows 30 bytes about it.
     return start.startswith(_FILE_ENTRY) and start[30:].startswith(f"{HEADER}.npy".encode())
+
+
+def archive_kind(path: str | os.PathLike[str]) -> str | None:
+    """Return which kind of archive a file begins like, or None if it is none."""
+    if not is_archive(path):
+        return None
+    with Path(path).open("rb") as file:
+        found = _KIND.search(file.read(1024))
+    return None if found is None else found[1].decode()
 
 
 def damaged(path: str | os.PathLike[str], kind: ArchiveKind, error: Exception) -> InputError:

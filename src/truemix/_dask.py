@@ -79,6 +79,31 @@ def connected(*, workers: int | None = None, scheduler: str | None = None) -> It
             yield client
 
 
+def is_dask_frame(X: Any) -> bool:
+    """Return whether X is a data frame of Dask, without importing that."""
+    return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "to_delayed")
+
+
+def merge_partitions(
+    frame: Any, worker: Any, work: Callable[[Any, Any], Result], merge: Callable[..., Result]
+) -> Result:
+    """Return ``merge`` of what ``work(worker, partition)`` returns for all partitions of a frame.
+
+    Runs on whatever scheduler Dask is set to, a cluster if there is a client.
+    """
+    import dask
+
+    library: Any = dask
+    sent = library.delayed(worker, pure=False, traverse=False)
+    run = library.delayed(_on_one_thread, pure=False)
+    parts = [run(part, work, sent) for part in frame.to_delayed()]
+    together = library.delayed(_merged, pure=False)
+    while len(parts) > 1:
+        parts = [together(merge, parts[i : i + _FAN_IN]) for i in range(0, len(parts), _FAN_IN)]
+    found: tuple[Result] = library.compute(parts[0])
+    return found[0]
+
+
 def map_reduce(
     client: Any,
     work: Callable[[Any, Item], Result],
@@ -111,7 +136,7 @@ def map_reduce(
 
     library: Any = distributed
     given = client.submit(_given, shared, pure=False)
-    results = client.map(_alone, items, work=work, shared=given, pure=False)
+    results = client.map(_on_one_thread, items, work=work, shared=given, pure=False)
     facts = client.map(describe, results, pure=False, priority=_SOONER)
     while len(results) > 1:
         parts = [results[i : i + _FAN_IN] for i in range(0, len(results), _FAN_IN)]
@@ -134,7 +159,11 @@ def _given(shared: Any) -> Any:
     return shared
 
 
-def _alone(item: Any, *, work: Callable[[Any, Any], Any], shared: Any) -> Any:
-    # A worker has as many tasks at a time as it has threads.
+def _on_one_thread(part: Any, work: Callable[[Any, Any], Result], shared: Any) -> Result:
+    # Dask runs as many tasks as there are cores.
     with limit_threads(1):
-        return work(shared, item)
+        return work(shared, part)
+
+
+def _merged(merge: Callable[..., Result], parts: list[Result]) -> Result:
+    return merge(*parts)

@@ -161,15 +161,64 @@ def _about_files(n_files: int, total: int, n_rows: int, share: float, spent: flo
     Examples
     --------
     >>> _about_files(3, 12, 3_000_000, 0.25, 30.0)
-    '3 of 12 files, 3,000,000 rows, 100,000 rows/s, 1:30 left'
+    '3 of 12 files, 3,000,000 rows, 100,000 per second, 90 s left'
     """
     parts = [f"{n_files:,} of {total:,} files"] if total > 1 else []
-    parts.append(f"{n_rows:,} rows")
-    if spent > 0.0:
-        parts.append(f"{n_rows / spent:,.0f} rows/s")
+    parts.append(about_rows(n_rows, None, spent))
     if 0.0 < share < 1.0:
-        left = round(spent * (1.0 - share) / share)
-        hours, minutes, seconds = left // 3600, left // 60 % 60, left % 60
-        clock = f"{hours}:{minutes:02d}" if hours else f"{minutes}"
-        parts.append(f"{clock}:{seconds:02d} left")
+        parts.append(_left(spent * (1.0 - share) / share))
     return ", ".join(parts)
+
+
+@contextmanager
+def progress_rows(
+    what: str, total: int | None, *, shown: bool = True
+) -> Iterator[Callable[[int], None]]:
+    """Show how many rows have been processed; yield a function that takes how many more.
+
+    Shows rows per second and, if the total is known, the time left. Nothing is shown if stderr is
+    not a terminal.
+
+    Examples
+    --------
+    >>> with progress_rows("summarize", 2000) as advance:
+    ...     advance(1000)
+    """
+    start, done = time.monotonic(), 0
+    with progress_spinner(what, shown=shown) as update:
+
+        def advance(n_rows: int) -> None:
+            nonlocal done
+            done += n_rows
+            update(about_rows(done, total, time.monotonic() - start))
+
+        yield advance
+
+
+def about_rows(done: int, total: int | None, seconds: float) -> str:
+    """Return how far rows have come, how fast, and how long the others will take.
+
+    Examples
+    --------
+    >>> about_rows(3_000_000, 12_000_000, 2.0)
+    '3,000,000 of 12,000,000 rows, 1,500,000 per second, 6 s left'
+    """
+    rate = done / max(seconds, 1e-9)
+    text = f"{done:,} rows" if total is None else f"{done:,} of {total:,} rows"
+    text = f"{text}, {round(rate):,} per second"
+    return text if total is None else f"{text}, {_left(max(total - done, 0) / rate)}"
+
+
+def _left(seconds: float) -> str:
+    """Return a time that is left, as precise as it can be known.
+
+    Examples
+    --------
+    >>> _left(6.2), _left(312.0), _left(9000.0)
+    ('6 s left', '5 min left', '2.5 h left')
+    """
+    if seconds < 120.0:
+        return f"{seconds:.0f} s left"
+    return (
+        f"{seconds / 60.0:.0f} min left" if seconds < 7200.0 else f"{seconds / 3600.0:.1f} h left"
+    )

@@ -15,28 +15,36 @@ DIAGNOSED_JOINTLY = 8
 MAX_REPLICATES = 100
 MIN_REPLICATES = 40
 # Memory for replicates, in single precision: likelihood ratios are accurate to 1e-5 even where a
-# class is a million times less likely. If they do not fit, they are made in blocks, in at most
-# MAX_PASSES passes.
+# class is a million times less likely. Those of larger batches are held in half precision; if they
+# do not fit either, they are made in several passes.
 HELD_BYTES = 270_000_000
-ITEM_BYTES = 4
-MAX_PASSES = 6
+SINGLE_BYTES = 4
+HALF_HELD_BYTES = 400_000_000
+HALF_BYTES = 2
+# Memory for the part of the replicates that is converted at a time.
+FILL_BYTES = 32 << 20
+
+
+def fits_in_single(n_replicates: int, n_items: int, n_columns: int) -> bool:
+    """Return whether so many replicates are held in single precision."""
+    return n_replicates * SINGLE_BYTES * n_items * n_columns <= HELD_BYTES
 
 
 def number_of_replicates(n_items: int, n_columns: int) -> int:
-    """Return how many replicates a batch of this size can afford.
+    """Return how many replicates a batch of this size can afford, in one pass if possible.
 
     Examples
     --------
-    >>> number_of_replicates(1000, 10), number_of_replicates(1_000_000, 10)
+    >>> number_of_replicates(200_000, 10), number_of_replicates(1_000_000, 10)
     (100, 40)
     """
-    affordable = MAX_PASSES * HELD_BYTES // (ITEM_BYTES * n_items * n_columns)
+    affordable = HALF_HELD_BYTES // (HALF_BYTES * n_items * n_columns)
     return int(min(MAX_REPLICATES, max(MIN_REPLICATES, affordable)))
 
 
 def replicates_at_once(n_items: int, n_columns: int) -> int:
     """Return how many replicates of a batch of this size fit into memory at once."""
-    return int(max(1, HELD_BYTES // (ITEM_BYTES * n_items * n_columns)))
+    return int(max(1, HALF_HELD_BYTES // (HALF_BYTES * n_items * n_columns)))
 
 
 def bags_at_once(bags: list[IntArray], n_items: int, n_columns: int) -> Iterator[list[IntArray]]:
@@ -50,7 +58,7 @@ def bags_at_once(bags: list[IntArray], n_items: int, n_columns: int) -> Iterator
     >>> [len(block) for block in bags_at_once(bags, n_items=400_000, n_columns=2)]
     [1, 2]
     """
-    max_items = HELD_BYTES // (ITEM_BYTES * MAX_REPLICATES * n_columns)
+    max_items = HELD_BYTES // (SINGLE_BYTES * MAX_REPLICATES * n_columns)
     block: list[IntArray] = []
     seen, held = np.zeros(n_items, dtype=bool), 0
     for rows in bags:

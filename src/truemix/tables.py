@@ -36,6 +36,18 @@ def column_names(X: Any) -> list[Any] | None:
     return names
 
 
+def pop_column(X: Any, name: str) -> tuple[Any, Any]:
+    """Return a data frame without a column, and that column."""
+    frame = _as_frame(X)
+    if frame is None or name not in frame.columns:
+        found = "no column names" if frame is None else f"the columns {shown_list(frame.columns)}"
+        raise InputError(
+            f"X has {found}, but groups is {name!r}; expected the name of a column of X, or one "
+            "group per item."
+        )
+    return nw.to_native(frame.drop(name)), nw.to_native(frame[name])
+
+
 def posteriors_of(X: Any, classes: AnyArray, name: str = "X") -> FloatArray:
     """Return checked posteriors with one column per class, in the order of ``classes``."""
     names = column_names(X)

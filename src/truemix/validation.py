@@ -82,6 +82,7 @@ RANGES = {
     "bag_size": Range(1, 1e7),
     "n_bags": Range(1, 1e6),
     "bins": Range(2, 1000),
+    "capacity": Range(100, 1e9, "So many rows are needed for an estimate of their error."),
     "n_points": Range(2, 1001),
     "repeats": Range(1, 1e6),
     "most": Range(1, 1e6),
@@ -272,7 +273,8 @@ def check_posteriors(values: Any, name: str = "X", *, n_classes: int | None = No
     (:class:`~truemix.exceptions.InputNote`), and anything else is an error that names the row.
     A table that needs no repair is returned as it is, without a copy.
     """
-    array = check_matrix(values, name)
+    # In the order of rows, in which their sums are the same whatever they were stored in.
+    array = np.ascontiguousarray(check_matrix(values, name))
     if n_classes is not None and array.shape[1] != n_classes:
         raise InputError(
             f"{name} has {array.shape[1]} columns, but there are {n_classes} classes; expected one "
@@ -294,7 +296,9 @@ def check_posteriors(values: Any, name: str = "X", *, n_classes: int | None = No
         )
     if off <= ROUNDING * array.shape[1]:
         return array
-    return np.asarray(array / sums[:, None])
+    # Row by row: what a row becomes must not depend on the others in its batch.
+    repaired = np.abs(sums - 1.0) > ROUNDING * array.shape[1]
+    return np.asarray(array / np.where(repaired, sums, 1.0)[:, None])
 
 
 def check_row_sums(

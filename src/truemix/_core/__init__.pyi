@@ -1,6 +1,6 @@
 """The compiled core; see ``src/core``."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -61,6 +61,7 @@ def precision_of(
     moment: _Floats, mode: _Floats, prior: _Floats, n: float, temperature: float
 ) -> _Floats: ...
 def first_equal(rows: _Floats, codes: _Integers | None = None) -> npt.NDArray[np.int64]: ...
+def row_hashes(rows: _Floats) -> npt.NDArray[np.int64]: ...
 
 # Samplers.
 class Layout:
@@ -116,7 +117,7 @@ def independence_chain(
 ) -> tuple[_Floats, int]: ...
 def allocate_draws(layout: Layout, draws: _Floats, state: _State) -> _Floats: ...
 def sample_replicates(
-    matrices: _Floats,
+    matrices: npt.NDArray[Any],
     rows: _Integers,
     copies: _Floats,
     prior: _Floats,

@@ -9,11 +9,12 @@ import numpy as np
 from truemix._typing import FloatArray, IntArray
 
 
-def discoveries(p_values: FloatArray, rate: float) -> IntArray:
+def discoveries(p_values: FloatArray, rate: float, counts: FloatArray | None = None) -> IntArray:
     """Return the places of significant p-values, at a false discovery rate of ``rate``.
 
     The procedure of Benjamini and Hochberg: with the p-values in ascending order, the largest j
-    with ``p[j] <= rate * j / n``, and all up to it. The smallest come first.
+    with ``p[j] <= rate * j / n``, and all up to it. The smallest come first. ``counts`` are how
+    many equal p-values each one stands for.
 
     Examples
     --------
@@ -21,7 +22,8 @@ def discoveries(p_values: FloatArray, rate: float) -> IntArray:
     array([1, 3, 2])
     """
     order = np.argsort(p_values, kind="stable")
-    limits = rate * np.arange(1, len(order) + 1) / len(order)
+    ranks = np.cumsum(np.ones(len(order)) if counts is None else counts[order])
+    limits = rate * ranks / ranks[-1]
     within = np.flatnonzero(p_values[order] <= limits)
     return order[: within[-1] + 1] if within.size else order[:0]
 

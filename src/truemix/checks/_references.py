@@ -109,10 +109,10 @@ class References:
         both = np.concatenate([self.values, posteriors.round(DIGITS)])
         return len(np.unique(both, axis=0)) > n_classes
 
-    def folds_of_targets(self, n_items: int, rng: np.random.Generator) -> IntArray:
-        """Return folds for targets, in the same proportions as those of the drawn items."""
-        folds = np.unique(self.fold[self.drawn])
-        return np.asarray(folds[rng.permutation(n_items) % len(folds)])
+    @cached_property
+    def target_folds(self) -> IntArray:
+        """The folds that targets are assigned to in equal parts: those of the drawn items."""
+        return np.unique(self.fold[self.drawn])
 
 
 def references_of(

@@ -29,7 +29,7 @@ def _passed(check: ShiftCheck) -> list[str]:
         f"({_p_value(check)}).",
         f"With so many, up to about {_rounded(check.detectable)} unusual ones could go unnoticed.",
     ]
-    n_unusual = len(check.unusual_items())
+    n_unusual = check.n_unusual
     if n_unusual:
         verb = "is" if n_unusual == 1 else "are"
         sentences.append(f"{items(n_unusual)} {verb} unlike the references all the same.")
@@ -61,11 +61,11 @@ def _failed(check: ShiftCheck) -> list[str]:
     ]
     if check.cause is not None:
         sentences.append(check.cause)
-    unusual = check.unusual_items()
-    if len(unusual) >= NOTABLE * check.n_items:
-        share = len(unusual) / check.n_items
+    n_unusual = check.n_unusual
+    if n_unusual >= NOTABLE * check.n_items:
+        share = n_unusual / check.n_items
         sentences.append(
-            f"About {_rounded(share)} of them ({len(unusual):,}) are unlike everything in the "
+            f"About {_rounded(share)} of them ({n_unusual:,}) are unlike everything in the "
             f"reference; most of these resemble class {_resembled(check)}."
         )
     elif check.unknown_share >= NOTABLE:
@@ -132,8 +132,9 @@ def _p_value(check: ShiftCheck) -> str:
 
 
 def _resembled(check: ShiftCheck) -> str:
-    classes = check.item_classes[check.unusual_items()]
-    return _name(check, int(np.bincount(classes).argmax()))
+    unusual = check.unusual_items()
+    counts = None if check.item_counts is None else check.item_counts[unusual]
+    return _name(check, int(np.bincount(check.item_classes[unusual], counts).argmax()))
 
 
 def _name(check: ShiftCheck, k: int) -> str:

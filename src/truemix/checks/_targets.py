@@ -9,6 +9,7 @@ import numpy as np
 from truemix._typing import FloatArray, IntArray
 from truemix.checks._references import References
 from truemix.densities.background import background_log_likelihood
+from truemix.inference.bags import Bag
 
 # Items of a target that are compared with references; beyond this a random part of them.
 MAX_COMPARED = 2_000
@@ -16,17 +17,31 @@ MAX_COMPARED = 2_000
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """The items of one bag."""
+    """The items of one bag, in cells: equal items that are treated alike."""
 
-    posteriors: FloatArray  # (n, K)
-    log_likelihood: FloatArray  # (n, K)
-    unknown: FloatArray  # (n,): log-likelihood of a class that the references lack
-    compared: IntArray  # the rows that are compared with references
+    posteriors: FloatArray  # (c, K)
+    log_likelihood: FloatArray  # (c, K)
+    unknown: FloatArray  # (c,): log-likelihood of a class that the references lack
+    counts: FloatArray  # (c,): how many items are in each cell
+    row: IntArray  # (c,): the place of the cell's row in the bag, ascending
+    compared: IntArray  # the cells of the items that are compared with references
     rng: np.random.Generator  # for everything random about this bag
+
+    @property
+    def n_items(self) -> int:
+        """How many items there are."""
+        return round(float(self.counts.sum()))
+
+    def cells_of(self, places: IntArray) -> IntArray:
+        """Return the cell of each item, given the places of their rows in the bag."""
+        cells = np.empty(len(places), dtype=np.intp)
+        each = np.repeat(np.arange(len(self.counts)), self.counts.astype(np.intp))
+        cells[np.argsort(places, kind="stable")] = each
+        return cells
 
 
 def targets_of(
-    references: References, scored: FloatArray, bags: list[IntArray], seed: int
+    references: References, scored: FloatArray, bags: list[Bag], seed: int
 ) -> list[Target]:
     """Return the items of each bag with their likelihoods, computed for all bags at once.
 
@@ -38,29 +53,67 @@ def targets_of(
     references : References
     scored : ndarray of shape (n_models, n, K)
         Posteriors of the items by each model.
-    bags : list of ndarrays of int
+    bags : list of Bag
         The items of each bag.
     seed : int
         Each bag gets random numbers of its own.
     """
-    n_models = len(scored)
+    n_models, folds = len(scored), references.target_folds
     streams = [stream(seed, 1 + number) for number in range(len(bags))]
+    cells = [
+        _cells(bag.weights, n_models * len(folds), rng)
+        for bag, rng in zip(bags, streams, strict=True)
+    ]
     parts = [
-        scored[rng.permutation(len(rows)) % n_models, rows]
-        for rows, rng in zip(bags, streams, strict=True)
+        scored[way % n_models, bag.rows[row]]
+        for bag, (row, way, _) in zip(bags, cells, strict=True)
     ]
-    folds = [
-        references.folds_of_targets(len(rows), rng) for rows, rng in zip(bags, streams, strict=True)
-    ]
-    matrix = references.log_likelihood_of(np.concatenate(parts), np.concatenate(folds))
+    fold = np.concatenate([folds[way // n_models] for _, way, _ in cells])
+    matrix = references.log_likelihood_of(np.concatenate(parts), fold)
     unknown = background_log_likelihood(matrix, references.log_likelihood, references.drawn_codes)
-    ends = np.cumsum([len(rows) for rows in bags])[:-1]
+    ends = np.cumsum([len(part) for part in parts])[:-1]
     return [
-        Target(part, own, beside, np.sort(rng.permutation(len(part))[:MAX_COMPARED]), rng)
-        for part, own, beside, rng in zip(
-            parts, np.split(matrix, ends), np.split(unknown, ends), streams, strict=True
+        Target(part, own, beside, counts, row, _compared(counts, rng), rng)
+        for part, own, beside, (row, _, counts), rng in zip(
+            parts, np.split(matrix, ends), np.split(unknown, ends), cells, streams, strict=True
         )
     ]
+
+
+def _cells(
+    weights: FloatArray, n_ways: int, rng: np.random.Generator
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Spread the items of each row evenly over so many ways of treating them.
+
+    Returns
+    -------
+    row, way, counts : ndarrays
+        Of each cell that has items: its row, the way, and the number of items.
+
+    Examples
+    --------
+    >>> row, way, counts = _cells(np.array([1.0, 5.0]), 2, np.random.default_rng(0))
+    >>> row.tolist(), np.bincount(row, counts)
+    ([0, 1, 1], array([1., 5.]))
+    """
+    each, left = np.divmod(weights.astype(np.int64), n_ways)
+    # The remainder goes to consecutive ways, from one that differs from row to row in equal parts.
+    first = rng.permutation(len(weights)) % n_ways
+    row = np.repeat(np.arange(len(weights)), np.where(each > 0, n_ways, left))
+    start = np.cumsum(np.where(each > 0, n_ways, left)) - np.where(each > 0, n_ways, left)
+    turn = np.arange(len(row)) - start[row]
+    counts = each[row] + (turn < left[row])
+    return row, (first[row] + turn) % n_ways, counts.astype(np.float64)
+
+
+def _compared(counts: FloatArray, rng: np.random.Generator) -> IntArray:
+    """Return the cells of the items that are compared: of all, or of a random part."""
+    ends = np.cumsum(counts.astype(np.int64))
+    if ends[-1] > MAX_COMPARED:
+        items = np.sort(rng.choice(ends[-1], MAX_COMPARED, replace=False))
+    else:
+        items = np.arange(ends[-1])
+    return np.searchsorted(ends, items, side="right")
 
 
 def stream(seed: int, number: int) -> np.random.Generator:

@@ -22,7 +22,9 @@ MIN_SURE = 0.01
 CLEAR = 4.0
 
 
-def training_rows(references: References, posteriors: FloatArray, mix: FloatArray) -> str | None:
+def training_rows(
+    references: References, posteriors: FloatArray, counts: FloatArray, mix: FloatArray
+) -> str | None:
     """Return a sentence if the references look as if the model had been trained on them.
 
     Then nearly all are classified correctly, although the posteriors of the target predict errors,
@@ -34,6 +36,8 @@ def training_rows(references: References, posteriors: FloatArray, mix: FloatArra
     references : References
     posteriors : ndarray of shape (n, K)
         Of the target.
+    counts : ndarray of shape (n,)
+        How many items each row stands for.
     mix : ndarray of shape (K,)
         The mix that fits the target best.
 
@@ -52,14 +56,14 @@ def training_rows(references: References, posteriors: FloatArray, mix: FloatArra
             "instead."
         )
     confidence = posteriors.max(axis=1)
-    if n_items * float(1.0 - confidence.mean()) < MIN_EXPECTED:
+    if n_items * float(1.0 - np.average(confidence, weights=counts)) < MIN_EXPECTED:
         return None
     own = references.posteriors[np.arange(n_items), codes]
     weights = (mix / np.bincount(codes, minlength=len(mix)))[codes]
     least = _quantile(own, weights, MIN_SURE)
-    less_sure = float((confidence < least).mean())
+    less_sure = float(np.average(confidence < least, weights=counts))
     error = math.sqrt(
-        MIN_SURE * (1.0 - MIN_SURE) * (1.0 / len(posteriors) + float((weights**2).sum()))
+        MIN_SURE * (1.0 - MIN_SURE) * (1.0 / float(counts.sum()) + float((weights**2).sum()))
     )
     if less_sure < MIN_SURE + CLEAR * error:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from truemix._seeds import resolved_seed
 from truemix._threads import one_blas_thread
 from truemix._typing import FloatArray, IntArray, Seed
+from truemix.batches import is_batched
 from truemix.checks._monte_carlo import Comparison, compare, max_bags
 from truemix.checks._multiple import critical_value, discoveries, monte_carlo, step_down
 from truemix.checks._power import detectable
@@ -18,7 +20,10 @@ from truemix.checks._targets import Target, stream, targets_of
 from truemix.checks._training_rows import training_rows
 from truemix.checks.shift_check import FDR, ShiftCheck
 from truemix.inference import maximize_mixture
+from truemix.inference.bags import Bag
 from truemix.quantifiers.base import Quantifier
+from truemix.quantifiers.pool import pool_of_bags, pool_of_summaries
+from truemix.summaries import Summary
 from truemix.tables import groups_of
 from truemix.validation import check_number
 
@@ -72,9 +77,16 @@ def label_shift(
     >>> label_shift(quantifier, np.column_stack([1 - p, p]), random_state=0).passed
     False
     """
-    scored = check_can_be_checked(quantifier).posteriors(X)
-    everything = [np.arange(scored.shape[1])]
-    return check_scored(quantifier, scored, everything, level=level, random_state=random_state)[0]
+    known = check_can_be_checked(quantifier)
+    if isinstance(X, Summary) or is_batched(X):
+        summary = X if isinstance(X, Summary) else known.summarize(X)
+        pool = pool_of_summaries([summary])
+        found = check_bags_of(known, *pool, level=level, random_state=random_state)
+    else:
+        scored = known.posteriors(X)
+        everything = [np.arange(scored.shape[1])]
+        found = check_scored(known, scored, everything, level=level, random_state=random_state)
+    return found[0]
 
 
 def label_shift_by(
@@ -127,16 +139,53 @@ def check_scored(
     random_state: Seed = None,
 ) -> list[ShiftCheck]:
     """Check each bag of items that have been scored, adjusted for how many bags there are."""
+    pool, row = pool_of_bags(scored, bags)
+    # The place of each item's row among those of its bag.
+    places = [
+        np.searchsorted(bag.rows, row[items]) for bag, items in zip(pool.bags, bags, strict=True)
+    ]
+    return check_bags_of(quantifier, *pool, places, level=level, random_state=random_state)
+
+
+def check_bags_of(
+    quantifier: Quantifier,
+    scored: FloatArray,
+    bags: list[Bag],
+    places: Sequence[IntArray | None] | None = None,
+    *,
+    level: float = 0.05,
+    random_state: Seed = None,
+) -> list[ShiftCheck]:
+    """Check each bag of rows with counts.
+
+    Parameters
+    ----------
+    quantifier, level, random_state
+        As for :func:`label_shift`.
+    scored : ndarray of shape (M, n, K)
+        Posteriors of the rows.
+    bags : list of Bag
+    places : sequence of ndarray of int, optional
+        For each bag, the place of each item among its rows, if single items are of interest.
+    """
     level = check_number(level, "level", kind="significance")
     seed = resolved_seed(random_state)
     references = references_of(check_can_be_checked(quantifier), stream(seed, 0), len(bags))
     targets = targets_of(references, scored, bags, seed)
+    cells = [
+        None if each is None else target.cells_of(each)
+        for target, each in zip(targets, places or [None] * len(bags), strict=True)
+    ]
     with one_blas_thread():
-        return _checks(ShiftStatistics(references), targets, level, seed)
+        return _checks(ShiftStatistics(references), targets, cells, level, seed)
 
 
 def _checks(
-    statistics: ShiftStatistics, targets: list[Target], level: float, seed: int
+    statistics: ShiftStatistics,
+    targets: list[Target],
+    cells: list[IntArray | None],
+    level: float,
+    seed: int,
 ) -> list[ShiftCheck]:
     most = max_bags(level, len(targets))
     found = [compare(statistics, target, most) for target in targets]
@@ -148,25 +197,35 @@ def _checks(
             statistics,
             target,
             each,
+            cell,
             level=level,
             cause=_cause(statistics, target, each, failed=p_value <= level),
             detectable=detectable(statistics, target, each, critical),
             adjusted_p_value=p_value if len(targets) > 1 else None,
             random_state=seed,
         )
-        for target, each, p_value in zip(targets, found, adjusted.tolist(), strict=True)
+        for target, each, cell, p_value in zip(
+            targets, found, cells, adjusted.tolist(), strict=True
+        )
     ]
 
 
 def _shift_check(
-    statistics: ShiftStatistics, target: Target, found: Comparison, **known: Any
+    statistics: ShiftStatistics,
+    target: Target,
+    found: Comparison,
+    cells: IntArray | None,
+    **known: Any,
 ) -> ShiftCheck:
-    """Return the check of one target."""
-    references, matrix = statistics.references, target.log_likelihood
+    """Return the check of one target, with single items if their cells are known."""
+    references, matrix, counts = statistics.references, target.log_likelihood, target.counts
     # The mix of the items that are compared is that of all, if they are all.
-    mix = found.mix if len(target.compared) == len(matrix) else fitted_mix(matrix)
+    everything = len(target.compared) == target.n_items
+    mix = found.mix if everything else fitted_mix(matrix, counts)
     items = Items.of(matrix)
     tails = statistics.tail_probabilities(items, mix)
+    alike = (mix * items.likelihood).argmax(axis=1)
+    shown = slice(None) if cells is None else cells
     class_scores, null_class_scores = found.by_class()
     strongest = np.abs(null_class_scores).max(axis=1, keepdims=True)
     return ShiftCheck(
@@ -183,10 +242,13 @@ def _shift_check(
         class_scores=class_scores,
         class_p_values=monte_carlo(np.abs(class_scores), np.abs(null_class_scores)),
         class_adjusted=monte_carlo(np.abs(class_scores), strongest),
-        item_p_values=tails,
-        item_classes=(mix * items.likelihood).argmax(axis=1),
-        without_unusual=_without(matrix, discoveries(tails, FDR), mix),
-        with_unknown=maximize_mixture(np.column_stack([matrix, target.unknown])).prevalence,
+        item_p_values=tails[shown],
+        item_classes=alike[shown],
+        item_counts=counts if cells is None else None,
+        without_unusual=_without(matrix, counts, discoveries(tails, FDR, counts), mix),
+        with_unknown=maximize_mixture(
+            np.column_stack([matrix, target.unknown]), weights=counts
+        ).prevalence,
         decisions_only=not references.can_reveal(target.posteriors),
         n_compared=len(target.compared),
         n_references=len(references.codes),
@@ -200,11 +262,15 @@ def _cause(
 ) -> str | None:
     """Return a likely cause, for a target that does not pass."""
     if failed or not statistics.references.can_reveal(target.posteriors):
-        return training_rows(statistics.references, target.posteriors, found.mix)
+        return training_rows(statistics.references, target.posteriors, target.counts, found.mix)
     return None
 
 
-def _without(matrix: FloatArray, unusual: IntArray, mix: FloatArray) -> FloatArray:
+def _without(
+    matrix: FloatArray, counts: FloatArray, unusual: IntArray, mix: FloatArray
+) -> FloatArray:
     """Return the mix of the items that are not unusual."""
     kept = np.setdiff1d(np.arange(len(matrix)), unusual)
-    return maximize_mixture(matrix[kept]).prevalence if 0 < kept.size < len(matrix) else mix
+    if not 0 < kept.size < len(matrix):
+        return mix
+    return maximize_mixture(matrix[kept], weights=counts[kept]).prevalence

@@ -49,9 +49,12 @@ class ShiftCheck:
     class_scores, class_p_values, class_adjusted : ndarray of shape (K,)
         Per class, see :attr:`classes`.
     item_p_values : ndarray of shape (n,)
-        Conformal p-value of each item: how likely a density this small is under the mix.
+        Conformal p-value of each item: how likely a density this small is under the mix. Of a
+        summary, of groups of equal items.
     item_classes : ndarray of int of shape (n,)
         The most probable class of each item, as a number.
+    item_counts : ndarray of shape (n,) or None
+        Of a summary: how many items are in each group.
     without_unusual : ndarray of shape (K,)
         The mix of the items that are not unusual.
     with_unknown : ndarray of shape (K + 1,)
@@ -99,6 +102,7 @@ class ShiftCheck:
     random_state: int
     cause: str | None = None
     adjusted_p_value: float | None = None
+    item_counts: FloatArray | None = None
 
     @property
     def passed(self) -> bool:
@@ -121,7 +125,17 @@ class ShiftCheck:
     @property
     def n_items(self) -> int:
         """How many items the target has."""
-        return len(self.item_p_values)
+        if self.item_counts is None:
+            return len(self.item_p_values)
+        return round(float(self.item_counts.sum()))
+
+    @property
+    def n_unusual(self) -> int:
+        """How many items are unlike the references, at a false discovery rate of 5 %."""
+        unusual = self.unusual_items()
+        if self.item_counts is None:
+            return len(unusual)
+        return round(float(self.item_counts[unusual].sum()))
 
     @property
     def unknown_share(self) -> float:
@@ -179,6 +193,7 @@ class ShiftCheck:
         Returns
         -------
         ndarray of int
+            Of a summary, the numbers of groups of equal items.
 
         Notes
         -----
@@ -186,7 +201,7 @@ class ShiftCheck:
         ones cannot be distinguished from chance extremes; ``items()`` lists them first all the
         same.
         """
-        return discoveries(self.item_p_values, check_level(fdr, "fdr"))
+        return discoveries(self.item_p_values, check_level(fdr, "fdr"), self.item_counts)
 
     def items(self, fdr: float = FDR) -> pd.DataFrame:
         """Return one row per item, the most unusual first.
@@ -199,7 +214,8 @@ class ShiftCheck:
         Returns
         -------
         DataFrame
-            ``item`` (its row number), ``p_value``, ``resembles`` (a class), ``unusual``.
+            ``item`` (its row number), ``p_value``, ``resembles`` (a class), ``unusual``. Of a
+            summary, one row per group of equal items, with their number (``n_items``).
         """
         require("pandas", "ShiftCheck.items()")
         import pandas as pd
@@ -209,13 +225,15 @@ class ShiftCheck:
     def item_columns(self, fdr: float = FDR) -> dict[str, AnyArray]:
         """Return the columns of :meth:`items` as arrays, for which pandas is not needed."""
         order = np.argsort(self.item_p_values, kind="stable")
-        unusual = np.zeros(self.n_items, dtype=bool)
+        unusual = np.zeros(len(order), dtype=bool)
         unusual[self.unusual_items(fdr)] = True
+        counts = {} if self.item_counts is None else {"n_items": self.item_counts[order]}
         return {
             "item": order,
             "p_value": self.item_p_values[order],
             "resembles": self.labels[self.item_classes[order]],
             "unusual": unusual[order],
+            **counts,
         }
 
     def summary(self) -> dict[str, Any]:
@@ -235,7 +253,7 @@ class ShiftCheck:
             "n_items": self.n_items,
             "n_compared": self.n_compared,
             "n_references": self.n_references,
-            "n_unusual": len(self.unusual_items()),
+            "n_unusual": self.n_unusual,
             "unknown_share": self.unknown_share,
             "detectable": self.detectable,
             "shift": self.shift,

@@ -169,9 +169,7 @@ class Summarizer:
 
 def merged(parts: list[FileSummary], *, by: str | None, where: str) -> FileSummary:
     """Return the summaries of several files."""
-    groups: dict[Any, Summary] = {}
-    for part in parts:
-        groups = merge_groups(groups, part.groups)
+    groups = merge_groups(*(part.groups for part in parts))
     if by is not None:
         check_n_groups(len(groups), by, where)
     return FileSummary(groups, FileFacts())
@@ -197,9 +195,9 @@ def load_summary(file: TargetFile, quantifier: Quantifier) -> Summary:
     except InputError as error:
         path, name = repr(str(file.source.path)), repr(file.source.name)
         raise InputError(str(error).replace(path, name)) from None
-    if summary.source != quantifier._source:
+    if summary.source != quantifier.scored_by_:
         raise InputError(
             f"{file.source.name} is a summary by another quantifier; expected one that was made "
-            "with the same REFERENCE and the same method. Make it again with truemix summarize."
+            "with the same REFERENCE and classifier. Make it again with truemix summarize."
         )
     return summary

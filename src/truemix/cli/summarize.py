@@ -39,7 +39,7 @@ class _Options(options.OutputOptions, options.TargetOptions):
 
 @options.with_options
 def summarize(method: options.MethodOptions, given: _Options) -> None:
-    """Summarise TARGET for a later `truemix estimate` with the same REFERENCE and method.
+    """Summarise TARGET for a later `truemix estimate` with the same REFERENCE.
 
     A summary is small however large TARGET is, and summaries of days or machines can be estimated
     together. REFERENCE may also be a quantifier saved by `truemix tune`.

@@ -13,6 +13,7 @@ from truemix.inference._plan import Settings, make_plan
 from truemix.inference._posterior import make_posterior
 from truemix.inference._random import seed_state
 from truemix.inference._samplers import check_gibbs, draw_replicate
+from truemix.inference.bags import Bag
 
 # A plan is made from a subsample of about this many items.
 MAX_PLANNED = 100_000
@@ -25,10 +26,8 @@ class ReplicateRun:
     ----------
     first : array of shape (n, K)
         The first replicate, log-likelihoods of the pool.
-    rows : array of integers
-        The items of the bag.
-    weights : array, optional
-        Number of items that each of them stands for, a whole number.
+    bag : Bag
+        The items; counts are whole numbers.
     seed : SeedSequence
         The seed of the bag; each replicate has its own stream.
     ends : array of shape (V + 1,)
@@ -40,16 +39,16 @@ class ReplicateRun:
     def __init__(
         self,
         first: FloatArray,
-        rows: IntArray,
-        weights: FloatArray | None,
+        bag: Bag,
         seed: np.random.SeedSequence,
         ends: IntArray,
         settings: Settings,
     ) -> None:
-        weights = np.ones(len(rows)) if weights is None else weights
-        rows, weights = rows[weights > 0], weights[weights > 0]
-        self.rows, self.weights, self.ends, self.settings = rows, weights, ends, settings
+        if bag.counts is not None and bag.sample is None and not bag.counts.all():
+            bag = Bag(bag.rows[bag.counts > 0], bag.counts[bag.counts > 0])
+        self.bag, self.ends, self.settings = bag, ends, settings
         self.seeds = seed.spawn(len(ends))
+        self._count_seed = int(seed.spawn(1)[0].generate_state(1)[0])
         self.draws = np.empty((ends[-1], first.shape[1]))
         self.batch = np.empty_like(self.draws)
         self.parts: dict[int, dict[str, Any]] = {}
@@ -57,6 +56,7 @@ class ReplicateRun:
         if settings.sampler == "gibbs":
             check_gibbs(settings.temperature, np.ones(1), whole=True)
         # A huge bag is planned from every step-th item, with correspondingly larger weights.
+        rows, weights = bag.rows[bag.weights > 0], bag.weights[bag.weights > 0]
         step = max(1, len(rows) // MAX_PLANNED)
         L = self._likelihoods(first, rows[::step])
         planned = step * weights[::step]
@@ -67,6 +67,10 @@ class ReplicateRun:
         self.tries = 0 if plan.proposal is None else 1
         self.plan = plan._replace(proposal=None)
         self.near = posterior.mode
+        self.sampling_error: dict[str, Any] = {}
+        if bag.sample is not None:
+            L = self._likelihoods(first, bag.rows)
+            self.sampling_error = bag.likelihood_error(L, posterior.mode)
 
     def extend(self, matrices: FloatArray, numbers: IntArray) -> None:
         """Draw under more replicates: their matrices ``(v, n, K)`` and numbers."""
@@ -102,8 +106,12 @@ class ReplicateRun:
         for row in np.flatnonzero(dispersed).tolist():
             starts[row] = dispersed_start(self.seeds[int(numbers[row])], len(self.near))
         discard = np.where(dispersed, max(self.plan.discard, self.plan.forget), self.plan.discard)
+        if matrices.dtype == np.float16:
+            # The core has no type for these, but reads their bits.
+            matrices = matrices.view(np.uint16)
+        counts = self.bag.replicate_counts(numbers, self._count_seed)
         accepted = _core.sample_replicates(
-            matrices, self.rows, self.weights, self.settings.prior, self.settings.temperature,
+            matrices, self.bag.rows, counts, self.settings.prior, self.settings.temperature,
             self.near, starts, states, self.ends[numbers], self.ends[numbers + 1], discard,
             self.plan.thinning, self.tries, self.plan.local, self.draws, self.batch,
         )  # fmt: skip
@@ -120,7 +128,8 @@ class ReplicateRun:
         for v, matrix in zip(numbers.tolist(), matrices, strict=True):
             rows = slice(self.ends[v], self.ends[v + 1])
             settings = self.settings._replace(draws=rows.stop - rows.start)
-            L = self._likelihoods(matrix, self.rows)
+            (weights,) = self.bag.replicate_counts(np.array([v]), self._count_seed)
+            L, weights = self._likelihoods(matrix, self.bag.rows)[weights > 0], weights[weights > 0]
             dispersed = bool(self.dispersed[v])
-            results = draw_replicate(L, self.weights, settings, self.seeds[v], dispersed=dispersed)
+            results = draw_replicate(L, weights, settings, self.seeds[v], dispersed=dispersed)
             self.draws[rows], self.batch[rows], self.parts[v] = results

@@ -22,6 +22,7 @@ from truemix.inference._checks import (
 )
 from truemix.inference._plan import Settings
 from truemix.inference._samplers import sample_one
+from truemix.inference.bags import Bag, plain_bags
 from truemix.inference.maximum_likelihood import MixtureFit
 from truemix.inference.sampling import MixtureSample, check_seed, check_settings
 from truemix.validation import check_counts
@@ -74,27 +75,39 @@ def maximize_mixtures(
     """
     values = check_matrix(log_likelihood)
     rows = check_bags(bags, len(values))
-    firsts = _check_starts(starts, len(rows), values.shape[1])
+    _check_starts(starts, len(rows), values.shape[1])
     check_controls(tol, max_iter)
-    L, peaks = _scale_pool(values, _used(rows, len(values)))
-    counted = None if weights is None else check_counts(weights, len(values))
+    return solve_bags(values, weighted_bags(rows, weights, len(values)), starts, tol, max_iter)
 
-    def solve(bag: int) -> MixtureFit:
-        items = L[rows[bag]]
-        w = relative_weights(None if counted is None else counted[rows[bag]], len(items))
+
+def solve_bags(
+    values: FloatArray,
+    bags: list[Bag],
+    starts: npt.ArrayLike | None = None,
+    tol: float = TOL,
+    max_iter: int = MAX_ITER,
+) -> list[MixtureFit]:
+    """Solve as :func:`maximize_mixtures` does, for bags whose rows have counts of their own."""
+    firsts = _check_starts(starts, len(bags), values.shape[1])
+    L, peaks = _scale_pool(values, _used(bags, len(values)))
+
+    def solve(number: int) -> MixtureFit:
+        bag = bags[number]
+        items = _items_of(L, bag.rows)
+        w = relative_weights(bag.counts, len(items))
         x, gap, steps, converged = _core.solve_mixture(
-            items, w, firsts[bag], float(tol), int(max_iter)
+            items, w, firsts[number], float(tol), int(max_iter)
         )
         check_finite("mix", x)
-        mean = float(w @ (np.log(items @ x) + peaks[rows[bag]]))
+        mean = float(w @ (np.log(items @ x) + peaks[bag.rows]))
         return MixtureFit(x, float(gap), int(steps), bool(converged), mean)
 
-    fits: list[MixtureFit | None] = [None] * len(rows)
+    fits: list[MixtureFit | None] = [None] * len(bags)
 
     def work(block: slice) -> None:
-        fits[block] = [solve(bag) for bag in range(block.start, block.stop)]
+        fits[block] = [solve(number) for number in range(block.start, block.stop)]
 
-    for_each_block(work, len(rows), 1)
+    for_each_block(work, len(bags), 1)
     return [fit for fit in fits if fit is not None]
 
 
@@ -125,7 +138,7 @@ def mixes_under_each(
            [0.71, 0.29]])
     """
     _, n, n_classes = matrices.shape
-    used = _used(rows, n)
+    used = _used(plain_bags(rows), n)
     pools = [_scale_pool(values, used)[0] for values in matrices]
     mixes = np.empty((len(pools), len(rows), n_classes))
 
@@ -187,30 +200,38 @@ def sample_mixtures(
     values = check_matrix(log_likelihood)
     rows = check_bags(bags, len(values))
     settings = check_settings(values.shape[1], prior, temperature, draws, warmup, sampler)
-    counted = None if weights is None else check_counts(weights, len(values))
-    return draw_bags(values, rows, settings, seeds_of_bags(random_state, len(rows)), counted)
+    seeds = seeds_of_bags(random_state, len(rows))
+    return draw_bags(values, weighted_bags(rows, weights, len(values)), settings, seeds)
 
 
 def draw_bags(
     values: FloatArray,
-    rows: list[IntArray],
+    bags: list[Bag],
     settings: Settings,
     seeds: list[np.random.SeedSequence],
-    weights: FloatArray | None = None,
 ) -> list[MixtureSample]:
     """Draw as :func:`sample_mixtures` does, for input that has been checked."""
-    L, _ = _scale_pool(values, _used(rows, len(values)))
-    samples: list[MixtureSample | None] = [None] * len(rows)
+    L, _ = _scale_pool(values, _used(bags, len(values)))
+    samples: list[MixtureSample | None] = [None] * len(bags)
 
     def work(block: slice) -> None:
-        for bag in range(block.start, block.stop):
-            items = _items_of(L, rows[bag])
-            w = np.ones(len(items)) if weights is None else weights[rows[bag]]
-            results = sample_one(*_counted(items, w), settings, seeds[bag])
-            samples[bag] = MixtureSample(*results)
+        for number in range(block.start, block.stop):
+            bag = bags[number]
+            results = sample_one(
+                *_counted(_items_of(L, bag.rows), bag.weights), settings, seeds[number]
+            )
+            samples[number] = MixtureSample(*results)
 
-    for_each_block(work, len(rows), 1)
+    for_each_block(work, len(bags), 1)
     return [sample for sample in samples if sample is not None]
+
+
+def weighted_bags(rows: list[IntArray], weights: npt.ArrayLike | None, n_rows: int) -> list[Bag]:
+    """Return bags of rows, given how many items each row of the pool stands for."""
+    if weights is None:
+        return plain_bags(rows)
+    counts = check_counts(weights, n_rows)
+    return [Bag(each, counts[each]) for each in rows]
 
 
 def seeds_of_bags(random_state: Seed | Sequence[Seed], n_bags: int) -> list[np.random.SeedSequence]:
@@ -247,11 +268,11 @@ def check_bags(bags: Sequence[npt.ArrayLike], n: int) -> list[IntArray]:
     return rows
 
 
-def _used(rows: list[IntArray], n: int) -> FloatArray:
+def _used(bags: list[Bag], n: int) -> FloatArray:
     """Return 1.0 for the rows of the pool that are in a bag."""
     used = np.zeros(n)
-    for index in rows:
-        used[index] = 1.0
+    for bag in bags:
+        used[bag.rows] = 1.0
     return used
 
 

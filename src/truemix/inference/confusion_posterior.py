@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,17 @@ from sklearn.base import BaseEstimator
 from truemix._seeds import resolved_seed
 from truemix._threads import for_each_block
 from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.inference.bags import Bag, plain_bags
 from truemix.inference.confusion import sample_confusion
+from truemix.inference.least_squares import class_means
 from truemix.inference.posterior import blocks_of_bags, check_sampling, result_of
 from truemix.inference.priors import prior_vector
 from truemix.inference.protocol import MixtureResult, Replicates
 from truemix.inference.replicates import mix_samples
 from truemix.inference.sampling import MixtureSample
+
+# Replicates of the counts of sampled rows, each with a chain long enough to be diagnosed by itself.
+MAX_COUNTED = 20
 
 
 class ConfusionPosterior(BaseEstimator):
@@ -80,31 +85,48 @@ class ConfusionPosterior(BaseEstimator):
         """Return the seed."""
         return {"random_state": self.seed_}
 
-    def infer(
-        self, replicates: Replicates, bags: list[IntArray], weights: FloatArray | None = None
-    ) -> list[MixtureResult]:
+    def infer(self, replicates: Replicates, bags: Sequence[Bag | IntArray]) -> list[MixtureResult]:
         """Return draws of the mix of each bag, on all cores."""
-        counts, layers = replicates.known_counts, replicates.layers
+        counts, layers, given = replicates.known_counts, replicates.layers, plain_bags(bags)
         samples: dict[int, MixtureSample] = {}
 
         def work(block: slice) -> None:
-            for bag in range(block.start, block.stop):
-                rows = bags[bag]
-                observed = layers[:, rows]
-                if weights is not None:
-                    observed = observed * weights[rows, None]
-                samples[bag] = self._sample(counts, observed.sum(axis=1))
+            for number in range(block.start, block.stop):
+                bag = given[number]
+                sample = self._sample(counts, self._observed(layers[:, bag.rows], bag))
+                if bag.sample is not None:
+                    observations = layers[:, bag.rows].mean(axis=0)
+                    solve = np.linalg.pinv(class_means(counts))
+                    sample.diagnostics.update(bag.sampling_error(observations, solve))
+                samples[number] = sample
 
-        for_each_block(work, len(bags), 1)
-        return [result_of(samples[bag], self.estimand) for bag in range(len(bags))]
+        for_each_block(work, len(given), 1)
+        return [result_of(samples[number], self.estimand) for number in range(len(given))]
 
     def infer_in_turn(
-        self, replicates: Replicates, bags: list[IntArray], weights: FloatArray | None = None
+        self, replicates: Replicates, bags: Sequence[Bag | IntArray]
     ) -> Iterator[MixtureResult]:
         """Yield the mix of each bag; only a few bags' draws are in memory at a time."""
         n_classes = len(replicates.known_counts)
         for block in blocks_of_bags(len(bags), int(self.draws), n_classes):
-            yield from self.infer(replicates, bags[block], weights)
+            yield from self.infer(replicates, bags[block])
+
+    def _observed(self, observations: FloatArray, bag: Bag) -> FloatArray:
+        """Return the observed sums of each layer ``(M, D)``.
+
+        Those of sampled rows are also uncertain: then there are more layers, each with the counts
+        of another replicate of the sample. Strata hold items of one decision, so that sums of
+        decisions are the same in all, and one is enough.
+        """
+        sums = np.einsum("mnd,n->md", observations, bag.weights)
+        if bag.sample is None or not bag.sampling_error(observations[0])["sampling_error"].any():
+            return sums
+        count = min(MAX_COUNTED, int(self.draws))
+        varied = [
+            bag.sample.replicate(number, self.seed_) @ observations[number % len(observations)]
+            for number in range(count)
+        ]
+        return np.array(varied)
 
     def _sample(self, counts: FloatArray, observed: FloatArray) -> MixtureSample:
         """Return draws given the observed sums of each layer ``(M, D)``, spread over the layers."""

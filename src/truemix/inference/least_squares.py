@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from truemix._typing import AnyArray, FloatArray, IntArray
-from truemix.inference.protocol import MixtureResult, Replicates, weighted_mean
+from truemix.inference.bags import Bag, plain_bags
+from truemix.inference.protocol import MixtureResult, Replicates
 from truemix.validation import shown_list
 
 # Ridge weight that breaks ties towards the reference mix. So small that it moves a well-determined
@@ -49,28 +51,30 @@ class LeastSquares(BaseEstimator):
         """Store the reference mix, which breaks ties."""
         self._classes, self._train_prevalence = classes, train_prevalence
 
-    def infer(
-        self, replicates: Replicates, bags: list[IntArray], weights: FloatArray | None = None
-    ) -> list[MixtureResult]:
+    def infer(self, replicates: Replicates, bags: Sequence[Bag | IntArray]) -> list[MixtureResult]:
         """Return the nearest mix of each bag."""
         C = class_means(replicates.known_counts)
         results = []
-        for rows in bags:
-            observed = weighted_mean(
-                replicates.layers[:, rows].mean(axis=0), None if weights is None else weights[rows]
-            )
+        for bag in plain_bags(bags):
+            observations = replicates.layers[:, bag.rows].mean(axis=0)
+            observed = bag.mean(observations)
             mix = nearest_mix(C, observed, self._train_prevalence)
-            results.append(MixtureResult(mix, self._diagnostics(C, mix, observed)))
+            diagnostics = self._diagnostics(C, mix, observed)
+            if bag.sample is not None:
+                diagnostics |= bag.sampling_error(observations, np.linalg.pinv(C))
+            results.append(MixtureResult(mix, diagnostics))
         return results
 
     def mixes(
-        self, replicates: Replicates, bags: list[IntArray], near: FloatArray | None = None
+        self,
+        replicates: Replicates,
+        bags: Sequence[Bag | IntArray],
+        near: FloatArray | None = None,
     ) -> FloatArray:
         """Return only the mixes, ``(n_bags, K)``."""
         C, observed = class_means(replicates.known_counts), replicates.layers.mean(axis=0)
-        return np.array(
-            [nearest_mix(C, observed[rows].mean(axis=0), self._train_prevalence) for rows in bags]
-        )
+        means = [bag.mean(observed[bag.rows]) for bag in plain_bags(bags)]
+        return np.array([nearest_mix(C, mean, self._train_prevalence) for mean in means])
 
     def _diagnostics(
         self, C: FloatArray, prevalence: FloatArray, observed: FloatArray

@@ -23,11 +23,15 @@ UNIFORM_WEIGHT, TRAINING_WEIGHT = 0.9, 0.1
 
 
 def adaptive_prior(
-    log_likelihood: FloatArray, train_prevalence: FloatArray, n_layers: int = 1
+    log_likelihood: FloatArray,
+    train_prevalence: FloatArray,
+    n_layers: int = 1,
+    weights: FloatArray | None = None,
 ) -> FloatArray:
     """Return the parameters of the symmetric Dirichlet prior that MAPLS would use for a batch.
 
-    With several stacked layers, each item has total weight 1.
+    Weights are how many items each row stands for; with several stacked layers, each item counts
+    once over all of them.
 
     Examples
     --------
@@ -35,9 +39,10 @@ def adaptive_prior(
     >>> adaptive_prior(np.log(likelihood), np.array([0.6, 0.4])).round(2)
     array([1.26, 1.26])
     """
-    n_items, n_classes = len(log_likelihood) / n_layers, log_likelihood.shape[1]
+    n_rows, n_classes = log_likelihood.shape
+    n_items = (n_rows if weights is None else float(weights.sum())) / n_layers
     uniform = np.full(n_classes, 1.0 / n_classes)
-    likely = maximize_mixture(log_likelihood).prevalence
+    likely = maximize_mixture(log_likelihood, weights=weights).prevalence
     training = 1.0 - _confidence(
         _divergence(train_prevalence, uniform), _slope(TRAINING_CONFIDENCE)
     )
@@ -48,7 +53,10 @@ def adaptive_prior(
 
 
 def most_probable_mix(
-    log_likelihood: FloatArray, prior: FloatArray, n_layers: int = 1
+    log_likelihood: FloatArray,
+    prior: FloatArray,
+    n_layers: int = 1,
+    weights: FloatArray | None = None,
 ) -> FloatArray | None:
     """Return the mode of the posterior (MAP); None if a prior parameter is below 1.
 
@@ -64,8 +72,9 @@ def most_probable_mix(
     n_rows, n_classes = log_likelihood.shape
     with np.errstate(divide="ignore"):
         known = np.log(np.eye(n_classes))
-    weights = np.concatenate([np.full(n_rows, 1.0 / n_layers), prior - 1.0])
-    return maximize_mixture(np.vstack([log_likelihood, known]), weights=weights).prevalence
+    counts = np.ones(n_rows) if weights is None else weights
+    all_weights = np.concatenate([counts / n_layers, prior - 1.0])
+    return maximize_mixture(np.vstack([log_likelihood, known]), weights=all_weights).prevalence
 
 
 def _divergence(p: FloatArray, q: FloatArray) -> float:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from truemix._threads import row_blocks
 from truemix._typing import AnyArray, FloatArray, IntArray
-from truemix.inference.batched import maximize_mixtures
-from truemix.inference.protocol import MixtureResult, Replicates, pooled, weighted_mean
+from truemix.inference.bags import Bag, plain_bags
+from truemix.inference.batched import solve_bags
+from truemix.inference.protocol import MixtureResult, Replicates, pooled
 
 COUNTS_BYTES = 32 << 20
 
@@ -31,28 +34,33 @@ class MaximumLikelihood(BaseEstimator):
     def prepare(self, classes: AnyArray, train_prevalence: FloatArray) -> None:
         """Nothing depends on the classes."""
 
-    def infer(
-        self, replicates: Replicates, bags: list[IntArray], weights: FloatArray | None = None
-    ) -> list[MixtureResult]:
+    def infer(self, replicates: Replicates, bags: Sequence[Bag | IntArray]) -> list[MixtureResult]:
         """Return the maximum-likelihood mix of each bag, with its duality gap."""
-        fits = maximize_mixtures(
-            *pooled(replicates.layers, bags), weights=_repeated(weights, replicates.n_layers)
-        )
-        return [
-            MixtureResult(
-                fit.prevalence,
-                {"converged": fit.converged, "gap": fit.gap, "iterations": fit.iterations},
-            )
-            for fit in fits
-        ]
+        given = plain_bags(bags)
+        results = []
+        for bag, fit in zip(given, solve_bags(*pooled(replicates.layers, given)), strict=True):
+            diagnostics = {
+                "converged": fit.converged, "gap": fit.gap, "iterations": fit.iterations
+            }  # fmt: skip
+            if bag.sample is not None:
+                # All layers see the same rows, so the error of one is that of all.
+                logs = replicates.layers[0][bag.rows]
+                L = np.exp(logs - logs.max(axis=1, keepdims=True))
+                diagnostics |= bag.likelihood_error(L, fit.prevalence)
+            results.append(MixtureResult(fit.prevalence, diagnostics))
+        return results
 
     def mixes(
-        self, replicates: Replicates, bags: list[IntArray], near: FloatArray | None = None
+        self,
+        replicates: Replicates,
+        bags: Sequence[Bag | IntArray],
+        near: FloatArray | None = None,
     ) -> FloatArray:
         """Return only the mixes, ``(n_bags, K)``; ``near`` are initial mixes of the solver."""
         # They may lack the column of the unknown class.
         fitting = near is not None and near.shape[1] == replicates.n_columns
-        fits = maximize_mixtures(*pooled(replicates.layers, bags), starts=near if fitting else None)
+        starts = near if fitting else None
+        fits = solve_bags(*pooled(replicates.layers, plain_bags(bags)), starts=starts)
         return np.array([fit.prevalence for fit in fits])
 
 
@@ -72,33 +80,28 @@ class Counting(BaseEstimator):
     def prepare(self, classes: AnyArray, train_prevalence: FloatArray) -> None:
         """Nothing depends on the classes."""
 
-    def infer(
-        self, replicates: Replicates, bags: list[IntArray], weights: FloatArray | None = None
-    ) -> list[MixtureResult]:
+    def infer(self, replicates: Replicates, bags: Sequence[Bag | IntArray]) -> list[MixtureResult]:
         """Return the mean observation of each bag."""
-        return [
-            MixtureResult(
-                weighted_mean(
-                    replicates.layers[:, rows].mean(axis=0),
-                    None if weights is None else weights[rows],
-                )
-            )
-            for rows in bags
-        ]
+        results = []
+        for bag in plain_bags(bags):
+            observed = replicates.layers[:, bag.rows].mean(axis=0)
+            results.append(MixtureResult(bag.mean(observed), bag.sampling_error(observed)))
+        return results
 
     def mixes(
-        self, replicates: Replicates, bags: list[IntArray], near: FloatArray | None = None
+        self,
+        replicates: Replicates,
+        bags: Sequence[Bag | IntArray],
+        near: FloatArray | None = None,
     ) -> FloatArray:
         """Return the same as one matrix, ``(n_bags, K)``."""
-        observed = replicates.layers.mean(axis=0)
+        observed, given = replicates.layers.mean(axis=0), plain_bags(bags)
         # A matrix product with how often each row is in each bag, one block of bags at a time.
         n_items = len(observed)
-        mixes = np.empty((len(bags), observed.shape[1]))
-        for block in row_blocks(len(bags), max(1, COUNTS_BYTES // (8 * n_items))):
-            counts = np.array([np.bincount(rows, minlength=n_items) for rows in bags[block]])
+        mixes = np.empty((len(given), observed.shape[1]))
+        for block in row_blocks(len(given), max(1, COUNTS_BYTES // (8 * n_items))):
+            counts = np.array(
+                [np.bincount(bag.rows, bag.counts, minlength=n_items) for bag in given[block]]
+            )
             mixes[block] = counts @ observed / counts.sum(axis=1, keepdims=True)
         return mixes
-
-
-def _repeated(weights: FloatArray | None, n_layers: int) -> FloatArray | None:
-    return None if weights is None else np.tile(weights, n_layers)

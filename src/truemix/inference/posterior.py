@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from truemix._replicate_budget import number_of_replicates
+from truemix._replicate_budget import MAX_REPLICATES, number_of_replicates
 from truemix._seeds import resolved_seed
 from truemix._threads import n_threads, row_blocks
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
+from truemix.inference.bags import Bag, plain_bags
 from truemix.inference.mapls import adaptive_prior, most_probable_mix
 from truemix.inference.priors import prior_vector
 from truemix.inference.protocol import MixtureResult, Replicates, stacked
@@ -119,42 +120,50 @@ class Posterior(BaseEstimator):
         """Return the seed."""
         return {"random_state": self.seed_}
 
-    def infer(
-        self, replicates: Replicates, bags: list[IntArray], weights: FloatArray | None = None
-    ) -> list[MixtureResult]:
+    def infer(self, replicates: Replicates, bags: Sequence[Bag | IntArray]) -> list[MixtureResult]:
         """Return draws of the mix of each bag."""
-        n_columns = replicates.n_columns
+        given = plain_bags(bags)
+        if replicates.random is None and any(bag.sample is not None for bag in given):
+            # Draws of sampled bags are spread over replicates of their counts.
+            return [self._infer(replicates, [bag])[0] for bag in given]
+        return self._infer(replicates, given)
+
+    def _infer(self, replicates: Replicates, bags: list[Bag]) -> list[MixtureResult]:
         count = replicates.n_layers
         if replicates.random is not None:
-            count = number_of_replicates(replicates.n_items, n_columns)
+            count = number_of_replicates(replicates.n_items, replicates.n_columns)
+        elif any(bag.sample is not None for bag in bags):
+            count = MAX_REPLICATES
         count = min(count, int(self.draws))
         if self._fixed_prior is not None:
-            samples = self._sample(replicates, count, bags, self._fixed_prior, weights)
+            samples = self._sample(replicates, count, bags, self._fixed_prior)
         else:
             samples = [
-                self._sample(replicates, count, [rows], self._prior_of(replicates, rows), weights)[
-                    0
-                ]
-                for rows in bags
+                self._sample(replicates, count, [bag], self._prior_of(replicates, bag))[0]
+                for bag in bags
             ]
         results = [result_of(sample, self.estimand) for sample in samples]
         if self.with_mode:
-            for rows, result in zip(bags, results, strict=True):
-                prior = self._prior_of(replicates, rows)
-                matrix = stacked(replicates.layers, rows)
+            for bag, result in zip(bags, results, strict=True):
+                prior = self._prior_of(replicates, bag)
+                matrix, weights = stacked(replicates.layers, bag)
+                mode = most_probable_mix(matrix, prior, replicates.n_layers, weights)
                 result.diagnostics["prior"] = prior
-                result.diagnostics["map"] = most_probable_mix(matrix, prior, replicates.n_layers)
+                result.diagnostics["map"] = mode
         return results
 
     def infer_in_turn(
-        self, replicates: Replicates, bags: list[IntArray], weights: FloatArray | None = None
+        self, replicates: Replicates, bags: Sequence[Bag | IntArray]
     ) -> Iterator[MixtureResult]:
         """Yield the mix of each bag; only a few bags' draws are in memory at a time."""
         for block in blocks_of_bags(len(bags), int(self.draws), replicates.n_columns):
-            yield from self.infer(replicates, bags[block], weights)
+            yield from self.infer(replicates, bags[block])
 
     def mixes(
-        self, replicates: Replicates, bags: list[IntArray], near: FloatArray | None = None
+        self,
+        replicates: Replicates,
+        bags: Sequence[Bag | IntArray],
+        near: FloatArray | None = None,
     ) -> FloatArray:
         """Return only the posterior means, ``(n_bags, K)``."""
         return np.array([result.prevalence for result in self.infer_in_turn(replicates, bags)])
@@ -163,9 +172,8 @@ class Posterior(BaseEstimator):
         self,
         replicates: Replicates,
         count: int,
-        bags: list[IntArray],
+        bags: list[Bag],
         prior: FloatArray,
-        weights: FloatArray | None,
     ) -> list[MixtureSample]:
         # A further column is the unknown class, with Dirichlet parameter 1.
         all_priors = np.append(prior, np.ones(replicates.n_columns - len(prior)))
@@ -178,14 +186,14 @@ class Posterior(BaseEstimator):
             self.sampler,
         )
         seeds = [np.random.SeedSequence(self.seed_) for _ in bags]
-        return sample_blocks(replicates.blocks(count), count, bags, settings, seeds, weights)
+        return sample_blocks(replicates.blocks(count), count, bags, settings, seeds)
 
-    def _prior_of(self, replicates: Replicates, rows: IntArray) -> FloatArray:
+    def _prior_of(self, replicates: Replicates, bag: Bag) -> FloatArray:
         """Return the prior of one bag; the adaptive prior depends on its items."""
         if self._fixed_prior is not None:
             return self._fixed_prior
-        matrix = stacked(replicates.layers, rows)
-        return adaptive_prior(matrix, self._train_prevalence, replicates.n_layers)
+        matrix, weights = stacked(replicates.layers, bag)
+        return adaptive_prior(matrix, self._train_prevalence, replicates.n_layers, weights)
 
 
 def blocks_of_bags(n_bags: int, draws: int, n_columns: int) -> Iterator[slice]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from truemix._replicate_budget import replicates_at_once
+from truemix._replicate_budget import FILL_BYTES, fits_in_single, replicates_at_once
 from truemix._threads import row_blocks
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
+from truemix.inference._checks import check_rows
+from truemix.inference.bags import Bag
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +56,8 @@ class Replicates:
     n_layers, n_items, n_columns : int
     plain : function of the layer
         Returns its matrix ``(n, D)``.
-    random : function of the layer and of numbers, optional
-        Returns random replicates of it, ``(v, n, D)``.
+    random : function of the layer, of numbers and of a slice of items, optional
+        Returns random replicates of it, ``(v, n, D)``, for these items.
     shared_work : function of numbers, optional
         Returns group numbers: replicates of one group are cheaper to compute together.
     counts : ndarray of shape (K, D), optional
@@ -75,7 +77,7 @@ class Replicates:
     n_items: int
     n_columns: int
     plain: Callable[[int], FloatArray]
-    random: Callable[[int, IntArray], FloatArray] | None = None
+    random: Callable[[int, IntArray, slice], FloatArray] | None = None
     shared_work: Callable[[IntArray], IntArray] = np.zeros_like
     counts: FloatArray | None = None
     counts_of: Callable[[IntArray], FloatArray] | None = None
@@ -103,11 +105,16 @@ class Replicates:
         """Yield replicates in blocks of bounded size: numbers ``(v,)`` and matrices ``(v, n, K)``.
 
         Replicate v is replicate ``v // M`` of layer ``v % M``, so that layers alternate; without
-        random replicates the layers themselves are the replicates. Number 0 comes first.
+        random replicates the layers take turns. Number 0 comes first. All come in one block if they
+        fit, of large batches in half precision.
         """
         every = np.arange(count)
         if self.random is None:
-            yield every, self.layers[:count]
+            if count <= self.n_layers:
+                yield every, self.layers[:count]
+                return
+            for rows in row_blocks(count, replicates_at_once(2 * self.n_items, self.n_columns)):
+                yield every[rows], self.layers[every[rows] % self.n_layers]
             return
         at_once = replicates_at_once(self.n_items, self.n_columns)
         if count <= at_once:
@@ -123,10 +130,28 @@ class Replicates:
                 yield numbers[rows], self._in_turn(numbers[rows])
 
     def _in_turn(self, numbers: IntArray) -> FloatArray:
+        if fits_in_single(len(numbers), self.n_items, self.n_columns):
+            return self._of_items(numbers, slice(0, self.n_items))
+        # Logarithms of likelihood ratios in half precision: an error of 0.05 % of each, which
+        # averages out over this many items.
+        matrices = np.empty((len(numbers), self.n_items, self.n_columns), dtype=np.float16)
+        rows_at_once = max(1, FILL_BYTES // (8 * len(numbers) * self.n_columns))
+        for items in row_blocks(self.n_items, rows_at_once):
+            part = self._of_items(numbers, items)
+            peaks = part.max(axis=2, keepdims=True)
+            if not np.isfinite(peaks).all():
+                for matrix in part:
+                    check_rows(matrix, np.ones(len(matrix)))
+            # Ratios beyond its range are impossible, as they would be in double precision.
+            with np.errstate(over="ignore"):
+                matrices[:, items] = part - peaks
+        return matrices
+
+    def _of_items(self, numbers: IntArray, items: slice) -> FloatArray:
         layer, in_layer = numbers % self.n_layers, numbers // self.n_layers
         if (layer == layer[0]).all():
-            return self._random(int(layer[0]), in_layer)
-        parts = {m: self._random(m, in_layer[layer == m]) for m in np.unique(layer).tolist()}
+            return self._random(int(layer[0]), in_layer, items)
+        parts = {m: self._random(m, in_layer[layer == m], items) for m in np.unique(layer).tolist()}
         first = parts[int(layer[0])]
         matrices = np.empty((len(numbers), *first.shape[1:]), dtype=first.dtype)
         for m in list(parts):
@@ -135,12 +160,14 @@ class Replicates:
 
     def all_layers(self, numbers: IntArray) -> FloatArray:
         """Return these replicates of every layer, ``(v, M, n, D)``."""
-        return np.stack([self._random(layer, numbers) for layer in range(self.n_layers)], axis=1)
+        items = slice(0, self.n_items)
+        layers = [self._random(layer, numbers, items) for layer in range(self.n_layers)]
+        return np.stack(layers, axis=1)
 
-    def _random(self, layer: int, numbers: IntArray) -> FloatArray:
+    def _random(self, layer: int, numbers: IntArray, items: slice) -> FloatArray:
         if self.random is None:
             raise InputError("This model has no replicates of its references.")
-        return self.random(layer, numbers)
+        return self.random(layer, numbers, items)
 
 
 @runtime_checkable
@@ -161,35 +188,36 @@ class Inference(Protocol):
         """Store what depends on the classes and their shares in the references."""
         ...
 
-    def infer(
-        self, replicates: Replicates, bags: list[IntArray], weights: FloatArray | None = None
-    ) -> list[MixtureResult]:
+    def infer(self, replicates: Replicates, bags: Sequence[Bag | IntArray]) -> list[MixtureResult]:
         """Return the mix of each bag of items.
 
         Parameters
         ----------
         replicates : Replicates
             The matrix of all items.
-        bags : list of ndarray of int
-            The items of each bag; items may repeat.
-        weights : ndarray of shape (n,), optional
-            How many equal items each row stands for.
+        bags : sequence of Bag or of ndarray of int
+            The items of each bag, by their rows; :func:`truemix.inference.bags.plain_bags` makes
+            bags of lists of rows.
         """
         ...
 
 
-def stacked(layers: FloatArray, rows: IntArray) -> FloatArray:
-    """Return the rows of some items, with all layers stacked vertically."""
-    return layers[:, rows].reshape(-1, layers.shape[2])
+def stacked(layers: FloatArray, bag: Bag) -> tuple[FloatArray, FloatArray]:
+    """Return the rows of a bag with all layers stacked vertically, and their counts."""
+    rows = layers[:, bag.rows].reshape(-1, layers.shape[2])
+    return rows, np.tile(bag.weights, len(layers))
 
 
-def pooled(layers: FloatArray, bags: list[IntArray]) -> tuple[FloatArray, list[IntArray]]:
-    """Return all layers stacked as one matrix, and the rows of each bag in it."""
+def pooled(layers: FloatArray, bags: list[Bag]) -> tuple[FloatArray, list[Bag]]:
+    """Return all layers stacked as one matrix, and the bags in it."""
     n_layers, n_items, n_columns = layers.shape
+    if n_layers == 1:
+        return layers[0], bags
     first = n_items * np.arange(n_layers)[:, None]
-    return layers.reshape(-1, n_columns), [(first + rows).ravel() for rows in bags]
-
-
-def weighted_mean(values: FloatArray, weights: FloatArray | None) -> FloatArray:
-    """Return the weighted mean of the rows; without weights, their mean."""
-    return np.average(values, axis=0, weights=weights)
+    return layers.reshape(-1, n_columns), [
+        Bag(
+            (first + bag.rows).ravel(),
+            None if bag.counts is None else np.tile(bag.counts, n_layers),
+        )
+        for bag in bags
+    ]

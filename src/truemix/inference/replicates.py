@@ -22,14 +22,16 @@ from truemix.inference._failures import failures
 from truemix.inference._plan import Settings
 from truemix.inference._replicate_diagnostics import replicate_statistics
 from truemix.inference._replicate_run import ReplicateRun
-from truemix.inference.batched import check_bags, draw_bags, seeds_of_bags
+from truemix.inference.bags import Bag
+from truemix.inference.batched import check_bags, draw_bags, seeds_of_bags, weighted_bags
 from truemix.inference.sampling import MixtureSample, check_settings
-from truemix.validation import check_counts
 
 # Warm-up sweeps per replicate: few, since chains start at their modes. Slow mixing lengthens it.
 WARMUP = 5
 # Each thread copies its matrix; matrices with more entries are processed one at a time.
 LARGE = 4_000_000
+# Replicates whose counts of sampled rows are in memory at a time, per thread.
+MAX_COUNTED = 8
 
 
 def sample_replicates(
@@ -91,57 +93,59 @@ def sample_replicates(
         )
     settings = check_settings(matrices.shape[2], prior, temperature, draws, warmup, sampler)
     seeds = seeds_of_bags(random_state, len(bags))
-    every = np.arange(len(matrices))
-    counted = None if weights is None else check_counts(weights, matrices.shape[1])
-    return sample_blocks([(every, matrices)], len(matrices), bags, settings, seeds, counted)
+    every, n_rows = np.arange(len(matrices)), matrices.shape[1]
+    given = weighted_bags(check_bags(bags, n_rows), weights, n_rows)
+    return sample_blocks([(every, matrices)], len(matrices), given, settings, seeds)
 
 
 def sample_blocks(
     blocks: Iterable[tuple[IntArray, FloatArray]],
     n_replicates: int,
-    bags: Sequence[npt.ArrayLike],
+    bags: list[Bag],
     settings: Settings,
     seeds: list[np.random.SeedSequence],
-    weights: FloatArray | None = None,
 ) -> list[MixtureSample]:
     """Draw as :func:`sample_replicates` does, from replicates that arrive in blocks.
 
     Each block holds the numbers of some replicates and their matrices ``(v, n, K)``; the first
-    block begins with replicate 0, which determines the sampling plan.
+    block begins with replicate 0, which determines the sampling plan. Blocks in half precision have
+    been checked by whoever made them.
     """
     n_replicates = min(n_replicates, settings.draws)
     if n_replicates > 1:
-        weights = _check_whole(weights)
+        for bag in bags:
+            _check_whole(bag)
     runs: list[ReplicateRun] = []
     for numbers, block in blocks:
-        rows = check_bags(bags, block.shape[1])
         if n_replicates == 1:
             # A single matrix gives the same draws as sample_mixtures.
-            return draw_bags(check_matrix(block[0]), rows, settings, seeds, weights)
+            return draw_bags(check_matrix(block[0]), bags, settings, seeds)
         used = numbers < n_replicates
-        checked = _check_replicates(block if used.all() else block[used], rows)
+        checked = _check_replicates(block if used.all() else block[used], bags)
         if not runs:
-            runs = _plan_runs(checked[0], rows, n_replicates, settings, seeds, weights)
+            runs = _plan_runs(checked[0], bags, n_replicates, settings, seeds)
         _extend(runs, checked, numbers[used])
         # Free the block before the next one is made: both may not fit into memory.
         del block, checked
     return [_mixture(run) for run in runs]
 
 
-def _check_whole(weights: FloatArray | None) -> FloatArray | None:
+def _check_whole(bag: Bag) -> None:
     """Raise for fractional weights: items are allocated to classes one by one."""
-    if weights is not None and (weights != np.floor(weights)).any():
-        row = int(np.argmax(weights != np.floor(weights)))
+    if bag.counts is not None and (bag.counts != np.floor(bag.counts)).any():
+        place = int(np.argmax(bag.counts != np.floor(bag.counts)))
         raise InputError(
-            f"weights[{row}] is {weights[row]:g}; with several replicates weights must be whole "
-            "numbers, how often each row counts."
+            f"weights[{bag.rows[place]}] is {bag.counts[place]:g}; with several replicates weights "
+            "must be whole numbers, how often each row counts."
         )
-    return weights
 
 
-def _check_replicates(block: FloatArray, rows: list[IntArray]) -> FloatArray:
+def _check_replicates(block: FloatArray, bags: list[Bag]) -> FloatArray:
+    if block.dtype == np.float16:
+        return np.ascontiguousarray(block)
     used = np.zeros(block.shape[1])
-    used[np.concatenate(rows)] = 1.0
+    for bag in bags:
+        used[bag.rows] = 1.0
     for matrix in block:
         check_rows(check_matrix(matrix), used)
     # Single precision is enough: the samplers scale each row.
@@ -151,27 +155,27 @@ def _check_replicates(block: FloatArray, rows: list[IntArray]) -> FloatArray:
 
 def _plan_runs(
     first: FloatArray,
-    rows: list[IntArray],
+    bags: list[Bag],
     n_replicates: int,
     settings: Settings,
     seeds: list[np.random.SeedSequence],
-    weights: FloatArray | None,
 ) -> list[ReplicateRun]:
     ends = np.linspace(0, settings.draws, n_replicates + 1).astype(np.intp)
     # A short warm-up: a long one for each replicate would dominate the run time.
     draws, warmup = int(np.diff(ends).max()), min(settings.warmup, WARMUP)
     per_replicate = settings._replace(draws=draws, warmup=warmup)
     return [
-        ReplicateRun(
-            first, bag, None if weights is None else weights[bag], seed, ends, per_replicate
-        )
-        for bag, seed in zip(rows, seeds, strict=True)
+        ReplicateRun(first, bag, seed, ends, per_replicate)
+        for bag, seed in zip(bags, seeds, strict=True)
     ]
 
 
 def _extend(runs: list[ReplicateRun], matrices: FloatArray, numbers: IntArray) -> None:
     """Sample every bag under these replicates, on all cores; results do not depend on how many."""
     chunk = max(1, -(-len(matrices) * len(runs) // n_threads()))
+    if any(run.bag.sample is not None for run in runs):
+        # Each of these replicates has counts of its own, which take memory.
+        chunk = min(chunk, MAX_COUNTED)
     jobs = [
         (run, block)
         for run in runs
@@ -219,7 +223,9 @@ def mix_samples(samples: list[MixtureSample]) -> MixtureSample:
 
 
 def _mixture(run: ReplicateRun) -> MixtureSample:
-    return _with_diagnostics(run.draws, run.batch, run.ends, run.dispersed, run.statistics())
+    return _with_diagnostics(
+        run.draws, run.batch, run.ends, run.dispersed, run.statistics(), run.sampling_error
+    )
 
 
 def _with_diagnostics(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from truemix._replicate_budget import number_of_replicates, replicates_at_once
 from truemix._seeds import resolved_seed
 from truemix._threads import row_blocks
 from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.inference.bags import Bag, plain_bags
 from truemix.inference.posterior import ESTIMANDS, blocks_of_bags
 from truemix.inference.protocol import MixtureResult, Replicates
 from truemix.validation import check_choice, check_integer
@@ -90,17 +91,13 @@ class Resampling(BaseEstimator):
         """Return the seed."""
         return {"random_state": self.seed_}
 
-    def infer(
-        self, replicates: Replicates, bags: list[IntArray], weights: FloatArray | None = None
-    ) -> list[MixtureResult]:
-        """Return the estimates on resamples of each bag; a weight of w stands for w items."""
-        if weights is not None:
-            bags = [np.repeat(rows, weights[rows].astype(np.intp)) for rows in bags]
+    def infer(self, replicates: Replicates, bags: Sequence[Bag | IntArray]) -> list[MixtureResult]:
+        """Return the estimates on resamples of each bag; a row of count c stands for c items."""
         n_columns = replicates.n_columns if replicates.counts is None else len(replicates.counts)
         count = 1
         if replicates.random is not None:
             count = min(int(self.draws), number_of_replicates(replicates.n_items, n_columns))
-        runs = [_Run(rows, int(self.draws), n_columns, self.seed_) for rows in bags]
+        runs = [_Run(bag, int(self.draws), n_columns, self.seed_) for bag in plain_bags(bags)]
         ends = np.linspace(0, int(self.draws), count + 1).astype(np.intp)
         for number, replicate in enumerate(self._each(replicates, count)):
             for run in runs:
@@ -108,15 +105,15 @@ class Resampling(BaseEstimator):
         return [self._result(run, replicates, ends) for run in runs]
 
     def infer_in_turn(
-        self, replicates: Replicates, bags: list[IntArray], weights: FloatArray | None = None
+        self, replicates: Replicates, bags: Sequence[Bag | IntArray]
     ) -> Iterator[MixtureResult]:
         """Yield the mix of each bag; only a few bags' draws are in memory at a time."""
         if replicates.random is not None:
             # Blocks would recompute the replicates; callers pass only a few bags in this case.
-            yield from self.infer(replicates, bags, weights)
+            yield from self.infer(replicates, bags)
             return
         for block in blocks_of_bags(len(bags), int(self.draws), replicates.n_columns):
-            yield from self.infer(replicates, bags[block], weights)
+            yield from self.infer(replicates, bags[block])
 
     def _each(self, replicates: Replicates, count: int) -> Iterator[Replicates]:
         """Yield each random replicate, with all its layers, as a ``Replicates`` without others."""
@@ -140,7 +137,7 @@ class Resampling(BaseEstimator):
     def _result(self, run: _Run, replicates: Replicates, ends: IntArray) -> MixtureResult:
         views = {"population": run.population, "batch": run.batch}
         draws, count = views.pop(self.estimand), len(ends) - 1
-        plain = self.inference.infer(replace(replicates, random=None), [run.rows])[0]
+        plain = self.inference.infer(replace(replicates, random=None), [run.bag])[0]
         replicated = replicates.random is not None
         return MixtureResult(
             draws.mean(axis=0),
@@ -158,21 +155,37 @@ class Resampling(BaseEstimator):
 class _Run:
     """The draws of one bag, of both estimands."""
 
-    def __init__(self, rows: IntArray, n_draws: int, n_classes: int, seed: int) -> None:
-        self.rows = rows
+    def __init__(self, bag: Bag, n_draws: int, n_classes: int, seed: int) -> None:
+        self.bag, self.seed = bag, seed
         self.rng = np.random.default_rng(seed)
         self.population = np.empty((n_draws, n_classes))
         self.batch = np.empty_like(self.population)
 
     def draw(self, inference: Any, replicates: Replicates, start: int, stop: int) -> None:
         """Fill some draws with the estimates on resampled items, and on the items themselves."""
-        n_items = len(self.rows)
-        layers = replicates.layers[:, self.rows]
-        bag_items = replace(replicates, n_items=n_items, plain=layers.__getitem__)
-        everything = np.arange(n_items)
-        # In blocks: all resampled batches at once would need draws x items row numbers.
-        for block in row_blocks(stop - start, max(1, ROWS_BYTES // (8 * n_items))):
-            bags = self.rng.integers(0, n_items, (block.stop - block.start, n_items))
-            mixes = inference.mixes(bag_items, [everything, *bags])
-            self.batch[start:stop] = mixes[0]
-            self.population[start + block.start : start + block.stop] = mixes[1:]
+        n_rows = len(self.bag.rows)
+        layers = replicates.layers[:, self.bag.rows]
+        bag_items = replace(replicates, n_items=n_rows, plain=layers.__getitem__)
+        itself = self.bag.at(np.arange(n_rows))
+        # In blocks: all resampled batches at once would need draws x rows numbers.
+        for block in row_blocks(stop - start, max(1, ROWS_BYTES // (8 * n_rows))):
+            numbers = np.arange(start + block.start, start + block.stop)
+            if self.bag.sample is not None:
+                # Of sampled rows the items themselves vary from draw to draw, too.
+                batches = [
+                    Bag(itself.rows, each) for each in itself.replicate_counts(numbers, self.seed)
+                ]
+                self.batch[numbers] = inference.mixes(bag_items, batches)
+            else:
+                batches = [itself] * len(numbers)
+                self.batch[numbers] = inference.mixes(bag_items, [itself])
+            resampled = [self._resampled(batch) for batch in batches]
+            self.population[numbers] = inference.mixes(bag_items, resampled)
+
+    def _resampled(self, batch: Bag) -> Bag:
+        """Return as many items, drawn with replacement."""
+        if batch.counts is None:
+            return Bag(self.rng.integers(0, len(batch.rows), len(batch.rows)))
+        n_items = batch.n_items
+        counts = self.rng.multinomial(n_items, batch.counts / batch.counts.sum())
+        return Bag(batch.rows[counts > 0], counts[counts > 0].astype(np.float64))

@@ -23,16 +23,16 @@ from truemix._strict_json import MAX_DIGITS
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix._version import __version__
 from truemix.estimates import Estimate, EstimateSet
-from truemix.estimates.checks import Check
-from truemix.estimates.draw_origin import DrawOrigin
 from truemix.exceptions import InputError
 from truemix.inference.batched import check_bags
-from truemix.inference.protocol import MixtureResult
 from truemix.quantifiers.content_order import reference_order
+from truemix.quantifiers.estimating import estimates_of_pool, estimates_of_summaries
+from truemix.quantifiers.pool import items_in_rows, pool_of_bags
 from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring, read_labels
-from truemix.quantifiers.shares import check_shares, split_result
-from truemix.quantifiers.wiring import gathered, infer
-from truemix.tables import column_names, groups_of
+from truemix.quantifiers.shares import check_shares
+from truemix.quantifiers.summarizing import in_order, is_in_memory, summarize, summarize_by
+from truemix.summaries import Summary
+from truemix.tables import column_names, groups_of, pop_column
 
 # Settings on which replicates of the references do not depend.
 NOT_IN_REPLICATES = frozenset(
@@ -79,6 +79,8 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
     _scorer: Scorer
     # Posteriors and class numbers of the references; absent after loading.
     _references: tuple[FloatArray, IntArray]
+    # Fingerprint of the classes and references, by which summaries know who scored them.
+    scored_by_: str
     # Fingerprint of the references and settings that replicates are made from.
     _source: str
 
@@ -137,9 +139,13 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
 
         Parameters
         ----------
-        X : array-like or data frame
+        X : array-like, data frame, batches or Summary
             The batch, with the same columns as in ``fit``. Without a classifier also posteriors by
-            several models of a cross-fitted classifier, ``(M, n, K)``.
+            several models of a cross-fitted classifier, ``(M, n, K)``. Or an iterable of batches, a
+            ``pyarrow.dataset.Dataset``, a polars ``LazyFrame`` or a Dask ``DataFrame``, which are
+            read once, in bounded memory. With more distinct rows than :meth:`summarize` keeps, the
+            estimate comes from a sample of them, whose error is part of its intervals
+            (``diagnostics["summary"]``).
         check : bool
             Whether to test the label-shift assumption, that the batch is a mix of the reference
             classes; the result is in ``checks["label_shift"]``. See
@@ -149,19 +155,20 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         -------
         Estimate
         """
-        scored = self.posteriors(X)
-        everything = [np.arange(scored.shape[1])]
-        return next(self._estimates(scored, everything, check=check))
+        summary = self._summary(X)
+        places = [self._places(summary, X)] if check else None
+        return estimates_of_summaries(self, [summary], places, check=check)[0]
 
-    def quantify_by(self, X: Any, groups: Any, *, check: bool = False) -> EstimateSet:
+    def quantify_by(self, X: Any, groups: Any = None, *, check: bool = False) -> EstimateSet:
         """Estimate the mix of each group of items (week, region, …), scoring each item once.
 
         Parameters
         ----------
-        X : array-like or data frame
-            All items.
-        groups : array-like of shape (n,)
-            The group of each item: strings, numbers or dates.
+        X : array-like, data frame, batches, or mapping of group to Summary
+            All items, as for :meth:`quantify`; or a summary of each group.
+        groups : array-like of shape (n,) or str
+            The group of each item: strings, numbers or dates; or the column that holds it. For an
+            iterable of batches, an iterable of the groups of each.
         check : bool
             As for :meth:`quantify`; p-values are adjusted for the number of groups.
 
@@ -171,10 +178,54 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             One estimate per group, sorted as people would: week 9 before week 10, months as in
             the calendar.
         """
-        scored = self.posteriors(X)
-        keys, members = groups_of(groups, scored.shape[1])
-        estimates = self._estimates(scored, members, check=check)
-        return EstimateSet(dict(zip(keys, estimates, strict=True)))
+        if isinstance(X, Mapping) and groups is None:
+            summaries = in_order({group: self._summary(each) for group, each in X.items()})
+        else:
+            summaries = self.summarize_by(X, groups)
+        if not summaries:
+            raise InputError("X has no groups; expected a summary of at least one.")
+        parts = list(summaries.values())
+        places = self._places_by(parts, X, groups) if check else None
+        found = estimates_of_summaries(self, parts, places, check=check)
+        return EstimateSet(dict(zip(summaries, found, strict=True)))
+
+    def summarize(self, X: Any, *, capacity: int | None = None) -> Summary:
+        """Return a batch in bounded memory, to be merged, saved and quantified later.
+
+        Parameters
+        ----------
+        X : array-like, data frame or batches
+            As for :meth:`quantify`.
+        capacity : int, optional
+            How many distinct rows of posteriors to keep. With no more than that the summary is
+            exact; of more it keeps a sample. By default 200,000, and less with more than 20
+            classes (four million numbers in all).
+
+        Returns
+        -------
+        Summary
+        """
+        return summarize(self, X, capacity)
+
+    def summarize_by(
+        self, X: Any, groups: Any, *, capacity: int | None = None
+    ) -> dict[Any, Summary]:
+        """Return the summary of each group of items, from one pass over them.
+
+        Parameters
+        ----------
+        X, groups
+            As for :meth:`quantify_by`.
+        capacity : int, optional
+            As for :meth:`summarize`, of each group; with many large groups all have less, so that
+            together they stay in bounded memory.
+
+        Returns
+        -------
+        dict
+            Group to :class:`Summary`, sorted as people would.
+        """
+        return summarize_by(self, X, groups, capacity)
 
     def quantify_bags(self, X: Any, bags: Sequence[Any]) -> Iterator[Estimate]:
         """Estimate the mix of each of many bags of items, scoring each item once.
@@ -200,7 +251,8 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         [[0.9, 0.1], [0.5, 0.5]]
         """
         scored = self.posteriors(X)
-        return self._estimates(scored, check_bags(bags, scored.shape[1]))
+        pool, _ = pool_of_bags(scored, check_bags(bags, scored.shape[1]))
+        return estimates_of_pool(self, pool)
 
     def posteriors(self, X: Any) -> FloatArray:
         """Return the posteriors of items by each model that scores them, ``(M, n, K)``.
@@ -211,11 +263,14 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             The batch, with the same columns as in ``fit``.
         """
         if not hasattr(self, "classes_"):
-            raise NotFittedError(
-                f"This {type(self).__name__} is not fitted yet; call fit with labelled reference "
-                "items before asking for an estimate."
-            )
+            raise self._not_fitted()
         return self._scorer(X)
+
+    def _not_fitted(self) -> NotFittedError:
+        return NotFittedError(
+            f"This {type(self).__name__} is not fitted yet; call fit with labelled reference "
+            "items before asking for an estimate."
+        )
 
     # --- for those who score or bag items themselves ------------------------------------------
 
@@ -258,6 +313,8 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         self.model_.fit(posteriors, codes, len(classes))
         self.inference_.prepare(classes, self.train_prevalence_)
         self._source = self._fingerprint(posteriors, codes)
+        names = np.array([str(label) for label in classes.tolist()])
+        self.scored_by_ = _digest(names, posteriors, codes)
         return self
 
     @property
@@ -289,6 +346,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             "classes": self.classes_,
             "train_prevalence": self.train_prevalence_,
             "source": np.array(self._source),
+            "scored_by": np.array(self.scored_by_),
         }
         if hasattr(self.inference_, "seed_"):
             learned["seed"] = np.array(str(self.inference_.seed_))
@@ -302,6 +360,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         classes = read_classes(state)
         shares = read_shares(state, "train_prevalence", classes.shape, positive=True)
         source = read_text(state, "source", SOURCE)
+        scored_by = read_text(state, "scored_by", SOURCE)
         if not hasattr(parts.model, "restore"):
             raise InputError(f"the model {type(parts.model).__name__} cannot be restored")
         parts.model.restore(state, len(classes))
@@ -312,70 +371,53 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             if parts.inference.random_state is None:
                 parts.inference.seed_ = seed
         self.model_, self.inference_ = parts
-        self.classes_, self.train_prevalence_, self._source = classes, shares, source
+        self.classes_, self.train_prevalence_ = classes, shares
+        self._source, self.scored_by_ = source, scored_by
         self.n_features_in_ = len(self.classes_)
         self._scorer = GivenPosteriors(self.classes_)
 
-    # --- from scored items to estimates -------------------------------------------------------
+    # --- items and summaries ------------------------------------------------------------------
 
-    def _estimates(
-        self, scored: FloatArray, bags: list[IntArray], *, check: bool = False
-    ) -> Iterator[Estimate]:
-        checks = self._checks(scored, bags) if check else [{} for _ in bags]
-        results = infer(self.model_, self.inference_, scored, bags)
-        settings = self.settings()
-        for rows, result, bag_checks in zip(bags, results, checks, strict=True):
-            part, _ = gathered(scored, [rows])
-            yield self._estimate(part, result, bag_checks, settings)
+    def _summary(self, X: Any) -> Summary:
+        """Return the summary of X, which may be one already; of this quantifier, or raise."""
+        if not isinstance(X, Summary):
+            return self.summarize(X)
+        if not hasattr(self, "classes_"):
+            raise self._not_fitted()
+        if X.source != self.scored_by_:
+            raise InputError(
+                "This summary was made by another quantifier; expected one with the same "
+                "references, classes and classifier. Summarise the items again with this one."
+            )
+        return X
 
-    def _checks(self, scored: FloatArray, bags: list[IntArray]) -> list[dict[str, Check]]:
-        """Return the checks of each bag, by their names."""
-        from truemix.checks.checking import check_scored
-
-        # A fixed seed for deterministic methods, so that their checks are deterministic, too.
-        seed = getattr(self.inference_, "seed_", 0)
-        shift_checks = check_scored(self, scored, bags, random_state=seed)
-        return [{"label_shift": check} for check in shift_checks]
-
-    def _estimate(
-        self,
-        scored: FloatArray,
-        result: MixtureResult,
-        checks: dict[str, Check],
-        settings: dict[str, Any],
-    ) -> Estimate:
-        decided = np.bincount(scored.argmax(axis=2).ravel(), minlength=len(self.classes_))
-        shares = split_result(result, self.train_prevalence_)
-        return Estimate(
-            classes=self.classes_,
-            prevalence=shares.prevalence,
-            classify_and_count=decided / decided.sum(),
-            train_prevalence=self.train_prevalence_,
-            n_items=scored.shape[1],
-            method=type(self).__name__,
-            settings=settings,
-            diagnostics=result.diagnostics,
-            estimand=getattr(self.inference_, "estimand", "batch"),
-            draws=shares.draws,
-            other_draws=shares.other_draws,
-            unknown=shares.unknown,
-            origin=self._origin(result),
-            checks=checks,
-        )
-
-    def _origin(self, result: MixtureResult) -> DrawOrigin | None:
-        """Return the origin of the draws, if they are spread over replicates of the references."""
-        if result.replicate is None:
+    def _places(self, summary: Summary, X: Any) -> IntArray | None:
+        """Return the row of each item in its summary, if the items are in memory and all there."""
+        if isinstance(X, Summary) or not summary.exact or not is_in_memory(X):
             return None
-        return DrawOrigin(result.replicate, f"{self._source}-{self.inference_.seed_}")
+        return items_in_rows(summary, self.posteriors(X))
+
+    def _places_by(
+        self, summaries: list[Summary], X: Any, groups: Any
+    ) -> list[IntArray | None] | None:
+        """Return the same for the items of each group."""
+        if groups is None or not is_in_memory(X):
+            return None
+        if isinstance(groups, str):
+            X, groups = pop_column(X, groups)
+        scored = self.posteriors(X)
+        return [
+            items_in_rows(summary, scored[:, members]) if summary.exact else None
+            for summary, members in zip(
+                summaries, groups_of(groups, scored.shape[1])[1], strict=True
+            )
+        ]
 
     def _fingerprint(self, posteriors: FloatArray, codes: IntArray) -> str:
         """Return a hash of the references and of the settings that replicates depend on."""
         settings = {k: v for k, v in self.settings().items() if k not in NOT_IN_REPLICATES}
-        digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
-        for array in (posteriors, codes):
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()[:32]
+        text = json.dumps(settings, sort_keys=True, default=str)
+        return _digest(np.array(text), posteriors, codes)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -399,6 +441,14 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             self.feature_names_in_ = np.asarray(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+
+
+def _digest(*arrays: AnyArray) -> str:
+    """Return a hash of arrays."""
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()[:32]
 
 
 def _plain(value: Any) -> Any:

@@ -14,6 +14,7 @@ from truemix._replicate_budget import bags_at_once
 from truemix._seeds import layer_seed
 from truemix._typing import FloatArray, IntArray
 from truemix.exceptions import InputError
+from truemix.inference.bags import Bag, plain_bags
 from truemix.inference.protocol import MixtureResult, Replicates
 from truemix.models.protocol import is_uncertain
 from truemix.quantifiers.shares import split_result
@@ -38,10 +39,10 @@ def replicates_of(model: Any, inference: Any, scored: FloatArray) -> Replicates:
         matrix = np.asarray(model.log_likelihood(scored[layer]), dtype=np.float64)
         return _checked(matrix, (n_items, n_columns), model, "log_likelihood")
 
-    def random(layer: int, numbers: IntArray) -> FloatArray:
-        seed = layer_seed(inference.seed_, layer)
-        matrices = np.asarray(model.replicates(scored[layer], numbers, seed))
-        return _checked(matrices, (len(numbers), n_items, n_columns), model, "replicates")
+    def random(layer: int, numbers: IntArray, items: slice) -> FloatArray:
+        seed, posteriors = layer_seed(inference.seed_, layer), scored[layer][items]
+        matrices = np.asarray(model.replicates(posteriors, numbers, seed))
+        return _checked(matrices, (len(numbers), len(posteriors), n_columns), model, "replicates")
 
     return Replicates(
         n_layers=n_layers,
@@ -72,8 +73,8 @@ def _observations(model: Any, inference: Any, scored: FloatArray) -> Replicates:
         )
     spread = is_spread(model, inference)
 
-    def random(layer: int, numbers: IntArray) -> FloatArray:
-        observed = model.observe(scored[layer])
+    def random(layer: int, numbers: IntArray, items: slice) -> FloatArray:
+        observed = model.observe(scored[layer][items])
         return np.broadcast_to(observed, (len(numbers), *observed.shape))
 
     return Replicates(
@@ -93,7 +94,7 @@ def is_spread(model: Any, inference: Any) -> bool:
 
 
 def infer(
-    model: Any, inference: Any, scored: FloatArray, bags: list[IntArray]
+    model: Any, inference: Any, scored: FloatArray, bags: Sequence[Bag | IntArray]
 ) -> Iterator[MixtureResult]:
     """Yield the mix of each bag of scored items."""
     for replicates, rows in replicates_in_parts(model, inference, scored, bags):
@@ -101,19 +102,26 @@ def infer(
 
 
 def replicates_in_parts(
-    model: Any, inference: Any, scored: FloatArray, bags: list[IntArray]
-) -> Iterator[tuple[Replicates, list[IntArray]]]:
-    """Yield matrices shared by many bags, and the rows of these bags in them.
+    model: Any, inference: Any, scored: FloatArray, bags: Sequence[Bag | IntArray]
+) -> Iterator[tuple[Replicates, list[Bag]]]:
+    """Yield matrices shared by many bags, and these bags in them.
 
     With replicates of the references there are many matrices, and only a few bags at a time fit
     into memory.
     """
+    given = plain_bags(bags)
     if not is_spread(model, inference):
-        yield replicates_of(model, inference, scored), bags
+        yield replicates_of(model, inference, scored), given
         return
-    for block in bags_at_once(bags, *scored.shape[1:]):
+    start = 0
+    for block in bags_at_once([bag.rows for bag in given], *scored.shape[1:]):
         part, rows = gathered(scored, block)
-        yield replicates_of(model, inference, part), rows
+        here = given[start : start + len(block)]
+        start += len(block)
+        yield (
+            replicates_of(model, inference, part),
+            [bag.at(places) for bag, places in zip(here, rows, strict=True)],
+        )
 
 
 def mixes_of_many(

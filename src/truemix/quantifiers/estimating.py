@@ -1,0 +1,124 @@
+"""From scored items to estimates: infer the mix of each bag, and say what is known about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from truemix._typing import FloatArray, IntArray
+from truemix.estimates import Estimate
+from truemix.estimates.checks import Check
+from truemix.estimates.draw_origin import DrawOrigin
+from truemix.inference.bags import Bag
+from truemix.inference.protocol import MixtureResult
+from truemix.quantifiers.pool import Pool, pool_of_summaries
+from truemix.quantifiers.shares import split_result
+from truemix.quantifiers.wiring import infer
+from truemix.summaries import Summary
+
+if TYPE_CHECKING:
+    from truemix.quantifiers.base import Quantifier
+
+
+def estimates_of_summaries(
+    quantifier: Quantifier,
+    summaries: Sequence[Summary],
+    places: Sequence[IntArray | None] | None,
+    *,
+    check: bool,
+) -> list[Estimate]:
+    """Return the estimate of each summary.
+
+    Parameters
+    ----------
+    quantifier : Quantifier
+        Fitted.
+    summaries : sequence of Summary
+        Of this quantifier.
+    places : sequence of ndarray of int, optional
+        For each summary, the row of each item in it, if a check is to report on single items.
+    check : bool
+        Whether to check label shift.
+    """
+    pool = pool_of_summaries(summaries)
+    checks = _checks(quantifier, pool, places) if check else None
+    counted = [summary.classify_and_count for summary in summaries]
+    estimates = list(estimates_of_pool(quantifier, pool, checks, counted))
+    for summary, estimate in zip(summaries, estimates, strict=True):
+        error = estimate.diagnostics.pop("sampling_error", None)
+        estimate.diagnostics["summary"] = {
+            "n_items": summary.n_items,
+            "n_rows": summary.n_rows,
+            "exact": summary.exact,
+            "sampling_error": None if error is None else error.tolist(),
+        }
+    return estimates
+
+
+def estimates_of_pool(
+    quantifier: Quantifier,
+    pool: Pool,
+    checks: Sequence[dict[str, Check]] | None = None,
+    counted: Sequence[FloatArray] | None = None,
+) -> Iterator[Estimate]:
+    """Yield the estimate of each bag; ``counted`` are shares of decisions where they are known."""
+    settings = quantifier.settings()
+    results = infer(quantifier.model_, quantifier.inference_, pool.scored, pool.bags)
+    for number, (bag, result) in enumerate(zip(pool.bags, results, strict=True)):
+        decided = _decided(pool, bag) if counted is None else counted[number]
+        known = {} if checks is None else checks[number]
+        yield _estimate(quantifier, bag, result, decided, known, settings)
+
+
+def _checks(
+    quantifier: Quantifier, pool: Pool, places: Sequence[IntArray | None] | None
+) -> list[dict[str, Check]]:
+    """Return the checks of each bag, by their names."""
+    from truemix.checks.checking import check_bags_of
+
+    # A fixed seed for deterministic methods, so that their checks are deterministic, too.
+    seed = getattr(quantifier.inference_, "seed_", 0)
+    found = check_bags_of(quantifier, *pool, places, random_state=seed)
+    return [{"label_shift": each} for each in found]
+
+
+def _decided(pool: Pool, bag: Bag) -> FloatArray:
+    """Return the share of items that are assigned to each class, over all models."""
+    decisions = pool.scored[:, bag.rows].argmax(axis=2)
+    weights = np.broadcast_to(bag.weights, decisions.shape)
+    counts = np.bincount(decisions.ravel(), weights.ravel(), minlength=pool.scored.shape[2])
+    return np.asarray(counts / counts.sum())
+
+
+def _estimate(
+    quantifier: Quantifier,
+    bag: Bag,
+    result: MixtureResult,
+    decided: FloatArray,
+    checks: dict[str, Check],
+    settings: dict[str, Any],
+) -> Estimate:
+    shares = split_result(result, quantifier.train_prevalence_)
+    origin = None
+    if result.replicate is not None:
+        # Draws are spread over replicates of the references.
+        source = f"{quantifier._source}-{quantifier.inference_.seed_}"
+        origin = DrawOrigin(result.replicate, source)
+    return Estimate(
+        classes=quantifier.classes_,
+        prevalence=shares.prevalence,
+        classify_and_count=decided,
+        train_prevalence=quantifier.train_prevalence_,
+        n_items=bag.n_items,
+        method=type(quantifier).__name__,
+        settings=settings,
+        diagnostics=result.diagnostics,
+        estimand=getattr(quantifier.inference_, "estimand", "batch"),
+        draws=shares.draws,
+        other_draws=shares.other_draws,
+        unknown=shares.unknown,
+        origin=origin,
+        checks=checks,
+    )

@@ -1,0 +1,136 @@
+"""Summaries of batches: score each one, and keep its rows in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from truemix._dask import is_dask_frame, merge_partitions
+from truemix._group_order import sorted_groups
+from truemix._progress import progress_rows
+from truemix._typing import FloatArray
+from truemix.batches import batches_of, is_batched, total_rows, with_groups
+from truemix.exceptions import InputError
+from truemix.summaries.groups import GroupStores, merge_groups
+from truemix.summaries.summary import Scorer, Summary, merged
+from truemix.tables import groups_of, pop_column
+
+if TYPE_CHECKING:
+    from truemix.quantifiers.base import Quantifier
+
+NO_ROWS = "X has no rows in any of its batches; at least one item is needed."
+
+
+def summarize(quantifier: Quantifier, X: Any, capacity: int | None) -> Summary:
+    """Return the summary of a batch, or of many."""
+    columns = wanted_columns(quantifier)
+    if is_dask_frame(X):
+        work = partial(_summarize_part, columns=columns, capacity=capacity)
+        found = merge_partitions(X, quantifier, work, _merge_present)
+        if found is None:
+            raise InputError(NO_ROWS)
+        return found
+    batches = batches_of(X, columns) if is_batched(X) else iter([X])
+    stores = GroupStores(capacity)
+    for scored in _scored(quantifier, batches, total_rows(X), many=is_batched(X)):
+        stores.add(_scorer(quantifier, scored), scored, {None: slice(None)})
+    return stores.summaries()[None]
+
+
+def summarize_by(
+    quantifier: Quantifier, X: Any, groups: Any, capacity: int | None
+) -> dict[Any, Summary]:
+    """Return the summary of each group of a batch, or of many; sorted as people would."""
+    columns = wanted_columns(quantifier)
+    named = isinstance(groups, str)
+    if is_dask_frame(X):
+        if not named:
+            raise InputError(
+                "The groups of a Dask data frame must be one of its columns; expected its name."
+            )
+        work = partial(_summarize_part_by, groups=groups, columns=columns, capacity=capacity)
+        return in_order(merge_partitions(X, quantifier, work, merge_groups))
+    if is_batched(X):
+        wanted = [*columns, groups] if named and columns is not None else columns
+        pairs = with_groups(batches_of(X, wanted), groups)
+    else:
+        pairs = iter([pop_column(X, groups) if named else (X, groups)])
+    stores = GroupStores(capacity)
+    labels: list[Any] = []
+
+    def tables() -> Iterator[Any]:
+        for table, found in pairs:
+            labels.append(found)
+            yield table
+
+    for scored in _scored(quantifier, tables(), total_rows(X), many=is_batched(X)):
+        keys, members = groups_of(labels.pop(), scored.shape[1])
+        stores.add(_scorer(quantifier, scored), scored, dict(zip(keys, members, strict=True)))
+    return in_order(stores.summaries())
+
+
+def is_in_memory(X: Any) -> bool:
+    """Return whether X is a single table in memory."""
+    return not is_dask_frame(X) and not is_batched(X)
+
+
+def in_order(summaries: dict[Any, Summary]) -> dict[Any, Summary]:
+    """Return summaries with their groups sorted as people would."""
+    return {group: summaries[group] for group in sorted_groups(summaries)}
+
+
+def wanted_columns(quantifier: Quantifier) -> list[str] | None:
+    """Return the columns that scoring needs, None if all may be needed."""
+    if quantifier.classifier is None:
+        return [str(label) for label in quantifier.classes_.tolist()]
+    names = getattr(quantifier, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def _scored(
+    quantifier: Quantifier, tables: Iterator[Any], total: int | None, *, many: bool
+) -> Iterator[FloatArray]:
+    """Yield the posteriors of each table; an error says in which one it is, if there are many."""
+    start = 0
+    with progress_rows("summarize", total, shown=many) as advance:
+        for number, table in enumerate(tables):
+            try:
+                scored = quantifier.posteriors(table)
+            except InputError as error:
+                if not many:
+                    raise
+                raise InputError(
+                    f"In batch {number}, which begins at row {start:,}: {error}"
+                ) from None
+            start += scored.shape[1]
+            yield scored
+            advance(scored.shape[1])
+    if not start:
+        raise InputError(NO_ROWS)
+
+
+def _scorer(quantifier: Quantifier, scored: FloatArray) -> Scorer:
+    return Scorer(quantifier.classes_, len(scored), quantifier.scored_by_)
+
+
+# --- partitions of a Dask data frame, which may be empty ----------------------------------------
+
+
+def _summarize_part(
+    quantifier: Quantifier, part: Any, columns: list[str] | None, capacity: int | None
+) -> Summary | None:
+    wanted = part if columns is None else part[columns]
+    return summarize(quantifier, wanted, capacity) if len(part) else None
+
+
+def _summarize_part_by(
+    quantifier: Quantifier, part: Any, groups: str, columns: list[str] | None, capacity: int | None
+) -> dict[Any, Summary]:
+    wanted = part if columns is None else part[[*columns, groups]]
+    return summarize_by(quantifier, wanted, groups, capacity) if len(part) else {}
+
+
+def _merge_present(*parts: Summary | None) -> Summary | None:
+    present = [part for part in parts if part is not None]
+    return merged(present) if present else None

@@ -1,0 +1,154 @@
+"""The rows of a summary: distinct, counted, and the ones of smallest priority if there are many."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from truemix import _core
+from truemix._typing import FloatArray, IntArray
+from truemix.summaries._strata import (
+    Hashes,
+    hashes_of,
+    n_strata,
+    priorities_of,
+    strata_of,
+)
+
+# Rows of a stratum that are kept in any case, so that every item is represented and the error of
+# the sample is known.
+MIN_ROWS = 4
+# Rows that wait to be merged with those that are kept.
+BUFFERED = 1 << 17
+
+
+class RowStore:
+    """Distinct rows with the number of items equal to each; what is kept follows from the contents.
+
+    A row is kept if its priority is among the ``capacity`` smallest, or among the smallest few of
+    its stratum. More rows can only raise the rank of a row: one that is kept in the end was kept
+    all the time, so its count is exact, and neither the order of rows nor where they were split
+    into batches matters.
+
+    Parameters
+    ----------
+    n_classes, n_layers : int
+        K and M: a row holds M * K posteriors.
+    capacity : int
+        How many rows to keep.
+    """
+
+    def __init__(self, n_classes: int, n_layers: int, capacity: int) -> None:
+        self.n_classes, self.n_layers, self.capacity = n_classes, n_layers, capacity
+        self.totals = np.zeros(n_strata(n_classes), dtype=np.int64)
+        self.decided = np.zeros(n_classes, dtype=np.int64)
+        self.rows = np.empty((0, n_layers * n_classes))
+        self.counts = np.empty(0, dtype=np.int64)
+        self.truncated = False
+        # Above it rows of a stratum are not kept.
+        self._thresholds = np.full(len(self.totals), np.inf)
+        self._waiting: list[tuple[FloatArray, IntArray]] = []
+        self._n_waiting = 0
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows are kept; call :meth:`settle` first."""
+        return len(self.rows)
+
+    @property
+    def n_held(self) -> int:
+        """How many rows are in memory, merged or waiting."""
+        return len(self.rows) + self._n_waiting
+
+    def strata(self) -> IntArray:
+        """Return the stratum of each row that is kept."""
+        return strata_of(self.rows, self.n_classes)
+
+    def add_items(self, scored: FloatArray) -> None:
+        """Add items by their posteriors ``(M, n, K)``."""
+        rows = flattened(scored)
+        strata = strata_of(rows, self.n_classes)
+        self.totals += np.bincount(strata, minlength=len(self.totals))
+        decisions = scored.argmax(axis=2).ravel()
+        self.decided += np.bincount(decisions, minlength=self.n_classes)
+        if self.truncated:
+            kept = priorities_of(hashes_of(rows), strata) <= self._thresholds[strata]
+            rows = rows[kept]
+        distinct, counts = counted(rows, np.ones(len(rows), dtype=np.int64))
+        self._wait(distinct, counts)
+
+    def add_store(self, other: RowStore) -> None:
+        """Add the rows of another store; the smaller capacity holds for both."""
+        self.capacity = min(self.capacity, other.capacity)
+        self.truncated = self.truncated or other.truncated
+        self.totals += other.totals
+        self.decided += other.decided
+        other.settle()
+        self._wait(other.rows, other.counts)
+        self.settle()
+
+    def settle(self, capacity: int | None = None) -> None:
+        """Merge what waits, drop what is beyond the capacity, and put rows in canonical order."""
+        if capacity is not None:
+            self.capacity = min(self.capacity, capacity)
+        if not self._waiting and len(self.rows) <= self.capacity:
+            return
+        rows = np.concatenate([self.rows, *(each[0] for each in self._waiting)])
+        counts = np.concatenate([self.counts, *(each[1] for each in self._waiting)])
+        self._waiting, self._n_waiting = [], 0
+        rows, counts = counted(rows, counts)
+        strata, hashes = strata_of(rows, self.n_classes), hashes_of(rows)
+        order = canonical_order(rows, strata, hashes)
+        if len(rows) > self.capacity or self.truncated:
+            order = self._kept(order, strata, priorities_of(hashes, strata))
+        self.rows, self.counts = rows[order], counts[order]
+
+    def _kept(self, order: IntArray, strata: IntArray, priorities: FloatArray) -> IntArray:
+        """Return the rows to keep, and set the thresholds for rows to come."""
+        self.truncated = True
+        limit = np.partition(priorities, self.capacity - 1)[self.capacity - 1]
+        # In a stratum rows are in the order of their hashes, which is that of their priorities.
+        sorted_strata = strata[order]
+        starts = np.searchsorted(sorted_strata, np.arange(len(self.totals)))
+        rank = np.arange(len(order)) - starts[sorted_strata]
+        last = order[rank == MIN_ROWS - 1]
+        self._thresholds[:] = np.inf
+        self._thresholds[strata[last]] = np.maximum(priorities[last], limit)
+        return order[(priorities[order] <= limit) | (rank < MIN_ROWS)]
+
+    def _wait(self, rows: FloatArray, counts: IntArray) -> None:
+        self._waiting.append((rows, counts))
+        self._n_waiting += len(rows)
+        if self._n_waiting > max(BUFFERED, self.capacity // 2):
+            self.settle()
+
+
+def flattened(scored: FloatArray) -> FloatArray:
+    """Return the posteriors of items by all models ``(M, n, K)`` as one row each, ``(n, M * K)``.
+
+    Zeros have one sign, so that equal rows have equal bits.
+    """
+    rows = np.moveaxis(scored, 0, 1).reshape(scored.shape[1], -1)
+    return np.ascontiguousarray(rows) + 0.0
+
+
+def counted(rows: FloatArray, counts: IntArray) -> tuple[FloatArray, IntArray]:
+    """Return distinct rows, in the order of their first occurrence, and the sum of their counts."""
+    first = _core.first_equal(rows)
+    distinct = np.flatnonzero(first == np.arange(len(rows)))
+    if len(distinct) == len(rows):
+        return rows, counts
+    place = np.empty(len(rows), dtype=np.intp)
+    place[distinct] = np.arange(len(distinct))
+    totals = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(totals, place[first], counts)
+    return rows[distinct], totals
+
+
+def canonical_order(rows: FloatArray, strata: IntArray, hashes: Hashes) -> IntArray:
+    """Return the order of distinct rows by stratum, then hash, then contents."""
+    order = np.lexsort((hashes, strata))
+    tied = (np.diff(hashes[order]) == 0) & (np.diff(strata[order]) == 0)
+    if tied.any():
+        # Different rows with one hash: so rare that sorting everything again does not matter.
+        order = np.lexsort((*rows.T[::-1], hashes, strata))
+    return order

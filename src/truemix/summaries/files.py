@@ -1,0 +1,112 @@
+"""Summaries in files: arrays and a header, sealed, without pickle."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from truemix._archive import (
+    UNREADABLE,
+    ArchiveKind,
+    archive_kind,
+    damaged,
+    read_archive,
+    write_archive,
+)
+from truemix._saved_arrays import read_classes, read_floats, read_integers, read_text
+from truemix._typing import AnyArray
+from truemix.exceptions import InputError
+from truemix.summaries._store import RowStore, canonical_order, counted
+from truemix.summaries._strata import hashes_of, n_strata, strata_of
+
+if TYPE_CHECKING:
+    from truemix.summaries.summary import Scorer
+
+KIND = ArchiveKind("summary", "Summary.save", format=1)
+SOURCE = "[0-9a-f]{32}"
+_NAMES = {"classes", "source", "rows", "counts", "totals", "decided", "sizes"}
+# More items than this cannot be counted exactly as floats.
+_MAX_ITEMS = 2**53
+# How far the posteriors of a row may be from adding up to 1, as those of input.
+_SUM_ERROR = 1e-6
+
+
+def is_summary(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is a saved summary, by how it begins; its contents may be damaged.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    """
+    return archive_kind(path) == KIND.name
+
+
+def save_state(path: str | os.PathLike[str], scorer: Scorer, store: RowStore) -> None:
+    """Write a summary."""
+    write_archive(
+        path,
+        KIND,
+        {},
+        {
+            "classes": np.asarray(scorer.classes.tolist()),
+            "source": np.array(scorer.source),
+            "rows": store.rows,
+            "counts": store.counts,
+            "totals": store.totals,
+            "decided": store.decided,
+            "sizes": np.array([scorer.n_layers, store.capacity, int(store.truncated)]),
+        },
+    )
+
+
+def load_state(path: str | os.PathLike[str]) -> tuple[AnyArray, int, str, RowStore]:
+    """Return classes, number of layers, source and rows of a saved summary, all validated."""
+    _, arrays = read_archive(path, KIND)
+    try:
+        if set(arrays) != _NAMES:
+            raise InputError("it does not hold the arrays of a summary")
+        classes, source = read_classes(arrays), read_text(arrays, "source", SOURCE)
+        sizes = read_integers(arrays, "sizes", (3,), below=_MAX_ITEMS)
+        n_layers, capacity, truncated = sizes.tolist()
+        if n_layers < 1 or capacity < 1 or truncated > 1:
+            raise InputError("sizes are not those of a summary")
+        store = RowStore(len(classes), n_layers, capacity)
+        n_classes = len(classes)
+        store.rows = read_floats(
+            arrays, "rows", (None, n_layers * n_classes), minimum=0.0, maximum=1.001
+        )
+        store.counts = read_integers(arrays, "counts", store.rows.shape[:1], below=_MAX_ITEMS)
+        store.totals = read_integers(arrays, "totals", (n_strata(n_classes),), below=_MAX_ITEMS)
+        store.decided = read_integers(arrays, "decided", (n_classes,), below=_MAX_ITEMS)
+        store.truncated = bool(truncated)
+        _check(store)
+    except UNREADABLE as error:
+        raise damaged(path, KIND, error) from None
+    return classes, n_layers, source, store
+
+
+def _check(store: RowStore) -> None:
+    """Raise for rows that no batch could have left."""
+    rows = store.rows
+    if not len(rows) or not store.counts.all():
+        raise InputError("a row stands for no items")
+    sums = rows.reshape(len(rows), store.n_layers, -1).sum(axis=2)
+    if (np.abs(sums - 1.0) > _SUM_ERROR).any():
+        raise InputError("rows do not add up to 1")
+    strata, hashes = strata_of(rows, store.n_classes), hashes_of(rows)
+    in_order = np.array_equal(canonical_order(rows, strata, hashes), np.arange(len(rows)))
+    if not in_order or len(counted(rows, store.counts)[0]) != len(rows):
+        raise InputError("rows are not distinct and in order")
+    kept = np.bincount(strata, store.counts, len(store.totals))
+    total = int(store.totals.sum())
+    if (kept > store.totals).any() or ((kept == 0) & (store.totals > 0)).any():
+        raise InputError("totals do not fit the rows")
+    if total >= _MAX_ITEMS or int(store.decided.sum()) != total * store.n_layers:
+        raise InputError("the decisions are not those of all items")
+    if not store.truncated and (len(rows) > store.capacity or kept.sum() != total):
+        raise InputError("rows are missing")
+    if store.truncated and len(rows) < store.capacity:
+        raise InputError("there are fewer rows than the capacity")
