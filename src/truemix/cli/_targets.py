@@ -141,15 +141,15 @@ def _matching(pattern: str, reference: str) -> list[TargetFile]:
         fixed = fixed.parent
     paths: set[Path] = set()
     for match in map(Path, glob.glob(pattern, recursive=True)):  # noqa: PTH207
-        if match.is_dir():
-            paths.update(_in_folder(match))
-        elif not _is_hidden(match.name):
-            paths.add(match)
+        if not any(map(_is_hidden, match.relative_to(fixed).parts)):
+            paths.update(_in_folder(match) if match.is_dir() else [match])
     if not paths:
         raise InputError(
             f"No file is like {pattern}; expected the pattern of some tables (CSV, TSV, Parquet, "
             "Arrow or NPZ). Check it, and the folder that it begins in."
         )
+    # A pattern may be about names without extensions; but if it is not, others are no tables.
+    paths = {path for path in paths if _is_table(path.name)} or paths
     return _found(pattern, sorted(paths, key=lambda path: path.parts), fixed, reference)
 
 
@@ -179,14 +179,14 @@ def _in_folder(folder: Path) -> list[Path]:
 
     found: list[Path] = []
     for place, folders, names in os.walk(folder, onerror=refuse):
-        # Partitions may be named after a column that begins with _.
-        folders[:] = [each for each in folders if not _is_hidden(each) or "=" in each]
+        folders[:] = [each for each in folders if not _is_hidden(each)]
         found += [Path(place, name) for name in names if not _is_hidden(name) and _is_table(name)]
     return sorted(found, key=lambda path: path.parts)
 
 
 def _is_hidden(name: str) -> bool:
-    return name.startswith((".", "_"))
+    # Partitions may be named after a column that begins with _.
+    return name.startswith((".", "_")) and "=" not in name
 
 
 def _is_table(name: str) -> bool:
