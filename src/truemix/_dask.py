@@ -40,7 +40,7 @@ def connected(*, workers: int | None = None, scheduler: str | None = None) -> It
     scheduler : str, optional
         Address of a scheduler, whose workers are used instead.
     """
-    require("distributed", "--workers and --scheduler")
+    require("distributed", "A cluster")
     import dask
     import distributed
 

@@ -8,6 +8,7 @@ import warnings
 import pytest
 
 from cli_support import FAST, fails, run, target_frame, written
+from truemix.cli import _summarizing
 
 OPTIONS = ("--label", "label", *FAST, "--by", "week", "--format", "json", "--quiet")
 N_FILES = 12
@@ -29,19 +30,10 @@ def test_workers_give_the_answer_of_one_process(inputs, capsys):
     found = run(capsys, "estimate", *inputs, *OPTIONS, "--workers", 2)
     assert (found.code, found.err) == (0, "")
     assert found.out == expected.out
-    # The same bad files, in the same order.
-    for number in (3, 9):
-        (inputs[1] / f"{number:02d}.csv").write_text("egg,ham,spam,week\n1,1,1,week 1\n")
-    expected = run(capsys, "estimate", *inputs, *OPTIONS, "--skip-bad-files")
-    found = run(capsys, "estimate", *inputs, *OPTIONS, "--skip-bad-files", "--workers", 2)
-    assert found.out == expected.out
-    assert found.json["target"]["skipped_files"] == ["data/03.csv", "data/09.csv"]
-    sentence = fails(capsys, "estimate", *inputs, *OPTIONS, "--workers", 2)
-    assert sentence == fails(capsys, "estimate", *inputs, *OPTIONS)
-    assert sentence.startswith("Line 2 of data/03.csv sums to 3")
 
 
-def test_a_killed_worker_loses_nothing(inputs, tmp_path, capsys, monkeypatch):
+# One test, because a cluster takes long to start.
+def test_a_cluster_names_bad_files_and_loses_nothing_with_a_worker(inputs, capsys, monkeypatch):
     import distributed
 
     expected = run(capsys, "estimate", *inputs, *OPTIONS)
@@ -49,25 +41,32 @@ def test_a_killed_worker_loses_nothing(inputs, tmp_path, capsys, monkeypatch):
     # What a killed worker leaves open is not ours.
     with warnings.catch_warnings(), distributed.LocalCluster(**options, silence_logs=50) as cluster:
         warnings.simplefilter("ignore")
+        there = ("--scheduler", cluster.scheduler_address)
         victim = next(iter(cluster.workers.values())).pid
-        ledger = "truemix.cli._summarizing._Ledger.finished"
-        told = []
+        finished, told = _summarizing.Ledger.finished, []
 
-        def slowly(self, number, facts):
-            # Some tasks are done by then, and others are not.
+        def kill_one(self, number, facts):
+            # Some files are done by then, and others are not.
             told.append(number)
             if len(told) == 3:
                 os.kill(victim, signal.SIGKILL)
             finished(self, number, facts)
 
-        from truemix.cli._summarizing import _Ledger
-
-        finished = _Ledger.finished
-        monkeypatch.setattr(ledger, slowly)
-        found = run(capsys, "estimate", *inputs, *OPTIONS, "--scheduler", cluster.scheduler_address)
-    assert (found.code, found.err) == (0, "")
-    assert found.out == expected.out
-    assert sorted(told) == list(range(N_FILES))
+        with monkeypatch.context() as patch:
+            patch.setattr(_summarizing.Ledger, "finished", kill_one)
+            found = run(capsys, "estimate", *inputs, *OPTIONS, *there)
+        assert (found.code, found.err) == (0, "")
+        assert found.out == expected.out
+        assert sorted(told) == list(range(N_FILES))
+        # The same bad files, in the same order.
+        for number in (3, 9):
+            (inputs[1] / f"{number:02d}.csv").write_text("egg,ham,spam,week\n1,1,1,week 1\n")
+        found = run(capsys, "estimate", *inputs, *OPTIONS, "--skip-bad-files", *there)
+        sentence = fails(capsys, "estimate", *inputs, *OPTIONS, *there)
+    assert found.json["target"]["skipped_files"] == ["data/03.csv", "data/09.csv"]
+    assert found.out == run(capsys, "estimate", *inputs, *OPTIONS, "--skip-bad-files").out
+    assert sentence == fails(capsys, "estimate", *inputs, *OPTIONS)
+    assert sentence.startswith("Line 2 of data/03.csv sums to 3")
 
 
 def test_what_cannot_be_said_of_workers(inputs, capsys, monkeypatch):
@@ -87,6 +86,6 @@ def test_what_cannot_be_said_of_workers(inputs, capsys, monkeypatch):
     assert sentence.startswith("There is no Dask scheduler at 'tcp://127.0.0.1:9' (")
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert fails(capsys, *estimate, inputs[1], *OPTIONS, *both[:2]) == (
-        "--workers and --scheduler needs distributed, which is not installed; install it with: pip "
+        "The option --workers needs distributed, which is not installed; install it with: pip "
         "install 'truemix[dask]'"
     )

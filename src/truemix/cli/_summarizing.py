@@ -10,6 +10,7 @@ from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from truemix._optional import require
 from truemix.cli._columns import named_groups
 from truemix.cli._file_summaries import (
     FileFacts,
@@ -57,6 +58,8 @@ def check_where(given: TargetOptions, targets: Targets) -> None:
         )
     if given.workers is not None and given.workers < 1:
         raise InputError(f"The option --workers is {given.workers}; expected at least 1 process.")
+    option = "--workers" if given.scheduler is None else "--scheduler"
+    require("distributed", f"The option {option}")
     if any(file.is_copy for file in targets.files):
         raise InputError(
             "Stdin and pipes cannot be read by other processes; write TARGET to a file, or leave "
@@ -99,7 +102,7 @@ def summarize_targets(
     """Read all files once and return their summaries; ``first`` is a table that is already open."""
     merge = partial(merged, by=given.by, where=targets.name)
     with progress.reading("read target", len(targets.files)) as show:
-        ledger = _Ledger(targets.files, show, skip=given.skip_bad_files)
+        ledger = Ledger(targets.files, show, skip=given.skip_bad_files)
         if given.workers is None and given.scheduler is None:
             found = FileSummary({}, FileFacts())
             for number, file in enumerate(targets.files):
@@ -134,7 +137,7 @@ def _for_all(file: TargetFile) -> TargetFile:
     return replace(file, source=replace(file.source, path=Path(file.source.path).absolute()))
 
 
-class _Ledger:
+class Ledger:
     """What was seen in files so far; the first bad one ends it all, unless they are skipped."""
 
     def __init__(self, files: Sequence[TargetFile], show: ShowFiles, *, skip: bool) -> None:
