@@ -134,7 +134,8 @@ class Replicates:
             return self._of_items(numbers, slice(0, self.n_items))
         # Logarithms of likelihood ratios in half precision: an error of 0.05 % of each, which
         # averages out over this many items.
-        matrices = np.empty((len(numbers), self.n_items, self.n_columns), dtype=np.float16)
+        shape = len(numbers), self.n_items, self.n_columns
+        matrices: Any = np.empty(shape, dtype=np.float16)
         rows_at_once = max(1, FILL_BYTES // (8 * len(numbers) * self.n_columns))
         for items in row_blocks(self.n_items, rows_at_once):
             part = self._of_items(numbers, items)
@@ -145,7 +146,8 @@ class Replicates:
             # Ratios beyond its range are impossible, as they would be in double precision.
             with np.errstate(over="ignore"):
                 matrices[:, items] = part - peaks
-        return matrices
+        held: FloatArray = matrices
+        return held
 
     def _of_items(self, numbers: IntArray, items: slice) -> FloatArray:
         layer, in_layer = numbers % self.n_layers, numbers // self.n_layers
