@@ -149,9 +149,7 @@ class Bag:
         """Return the mean of values ``(n, D)`` over the items of the bag."""
         return np.average(values, axis=0, weights=self.counts)
 
-    def sampling_error(
-        self, values: FloatArray, solve: Any = None
-    ) -> dict[str, Any]:
+    def sampling_error(self, values: FloatArray, solve: Any = None) -> dict[str, Any]:
         """Return the standard error of a mix that comes from the sampling of rows, as a diagnostic.
 
         Parameters

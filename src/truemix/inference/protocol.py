@@ -9,7 +9,12 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from truemix._replicate_budget import FILL_BYTES, fits_in_single, replicates_at_once
+from truemix._replicate_budget import (
+    FILL_BYTES,
+    doubles_at_once,
+    fits_in_single,
+    replicates_at_once,
+)
 from truemix._threads import row_blocks
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
@@ -113,7 +118,7 @@ class Replicates:
             if count <= self.n_layers:
                 yield every, self.layers[:count]
                 return
-            for rows in row_blocks(count, replicates_at_once(2 * self.n_items, self.n_columns)):
+            for rows in row_blocks(count, doubles_at_once(self.n_items, self.n_columns)):
                 yield every[rows], self.layers[every[rows] % self.n_layers]
             return
         at_once = replicates_at_once(self.n_items, self.n_columns)
