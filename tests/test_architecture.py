@@ -49,7 +49,7 @@ def importers():
 
 
 def test_the_table_says_what_the_contracts_say():
-    assert len(stated()) == 9
+    assert len(stated()) == 11
     assert stated() == contracted()
 
 

@@ -172,3 +172,17 @@ def test_the_checksum_is_the_end_of_the_file(tmp_path):
     # What zip takes for a comment.
     with zipfile.ZipFile(tmp_path / "note") as archive:
         assert archive.comment == content[-len(MARK) - 64 :]
+
+
+@pytest.mark.parametrize("n_zeros", [0, 1, 9, 10, 11, 20, 127, 128, 129, 1000])
+def test_arrays_that_end_with_zeros_are_kept_whole(tmp_path, n_zeros):
+    # The place of the checksum is zeros too until it is known.
+    arrays = {
+        "zeros": np.r_[1, np.zeros(n_zeros, np.int64)],
+        "more": np.zeros(n_zeros, np.uint8),
+        "last": np.zeros(n_zeros),
+    }
+    write_archive(tmp_path / "note", KIND, {}, arrays)
+    _, found = read_archive(tmp_path / "note", KIND)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(found[name], array)

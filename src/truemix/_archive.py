@@ -220,15 +220,24 @@ class _Sealing:
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._digest = file, hashlib.sha256()
+        self._last = b""
 
     def write(self, data: Any) -> int:
-        n_bytes = memoryview(data).nbytes
-        # Zip ends with the comment, alone or after its last record.
-        if n_bytes <= 1024 and bytes(data).endswith(self.PLACE):
-            data = bytes(data)[: -len(self.PLACE)]
+        # The comment comes last: so many bytes are held back until others follow.
+        view = memoryview(data)
+        most = view[: max(len(view) - _SEAL_BYTES, 0)]
+        rest = (b"" if most else self._last) + view[len(most) :]
+        if most:
+            self._pass_on(self._last)
+            self._pass_on(most)
+        else:
+            self._pass_on(rest[:-_SEAL_BYTES])
+        self._last = rest[-_SEAL_BYTES:]
+        return len(view)
+
+    def _pass_on(self, data: bytes | memoryview) -> None:
         self._digest.update(data)
         self._file.write(data)
-        return n_bytes
 
     def flush(self) -> None:
         self._file.flush()

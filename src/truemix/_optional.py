@@ -7,7 +7,13 @@ from importlib.util import find_spec
 from truemix.exceptions import MissingDependencyError
 
 # Which extra of pyproject.toml brings what.
-_EXTRAS = {"arviz": "arviz", "matplotlib": "plot", "nutpie": "nuts", "pandas": "pandas"}
+_EXTRAS = {
+    "arviz": "arviz",
+    "distributed": "dask",
+    "matplotlib": "plot",
+    "nutpie": "nuts",
+    "pandas": "pandas",
+}
 
 
 def require(library: str, what: str) -> None:

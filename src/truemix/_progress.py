@@ -12,12 +12,25 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+# How long work goes on, in seconds, before a line says so where nothing can be drawn, and how long
+# until the next one.
+PATIENCE = 10.0
+_BETWEEN_LINES = 60.0
+
 
 class Advance(Protocol):
     """Advances a bar by one step."""
 
     def __call__(self, remark: str = "", total: int | None = None) -> None:
         """Show a remark beside the bar; ``total`` steps if that was not known before."""
+        ...
+
+
+class ShowFiles(Protocol):
+    """Shows how far the reading of files has come."""
+
+    def __call__(self, n_files: int, n_rows: int, share: float) -> None:
+        """Show the files and rows that are done, and which share of all that is."""
         ...
 
 
@@ -90,6 +103,74 @@ def progress_bar(
 
 
 @contextmanager
+def progress_files(
+    what: str, total: int, *, tell: Callable[[str], None] | None = None, shown: bool = True
+) -> Iterator[ShowFiles]:
+    """Show how many files and rows have been read, how fast, and how long the rest will take.
+
+    Parameters
+    ----------
+    what : str
+        What is done, such as "read target".
+    total : int
+        Number of files.
+    tell : callable, optional
+        Takes a line of text now and then if stderr is not a terminal and reading takes long.
+    shown : bool
+        Whether to show anything.
+
+    Examples
+    --------
+    >>> with progress_files("read", 2) as show:
+    ...     show(1, 1000, 0.5)
+    """
+    start = time.monotonic()
+    if not shown or not in_terminal():
+        due = start + PATIENCE
+
+        def told(n_files: int, n_rows: int, share: float) -> None:
+            nonlocal due
+            now = time.monotonic()
+            if shown and tell is not None and now >= due:
+                due = now + _BETWEEN_LINES
+                tell(f"{what}: {_about_files(n_files, total, n_rows, share, now - start)}")
+
+        yield told
+        return
+    from rich import progress as rich
+    from rich.console import Console
+
+    columns = (
+        rich.TextColumn("{task.description}", markup=False),
+        rich.BarColumn(),
+        rich.TextColumn("{task.fields[remark]}", markup=False),
+    )
+    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=1.0, remark="")
+
+        def show(n_files: int, n_rows: int, share: float) -> None:
+            remark = _about_files(n_files, total, n_rows, share, time.monotonic() - start)
+            bar.update(task, completed=share, remark=remark)
+
+        yield show
+
+
+def _about_files(n_files: int, total: int, n_rows: int, share: float, spent: float) -> str:
+    """Return how far reading has come, as text.
+
+    Examples
+    --------
+    >>> _about_files(3, 12, 3_000_000, 0.25, 30.0)
+    '3 of 12 files, 3,000,000 rows, 100,000 per second, 90 s left'
+    """
+    parts = [f"{n_files:,} of {total:,} files"] if total > 1 else []
+    parts.append(about_rows(n_rows, None, spent))
+    if 0.0 < share < 1.0:
+        parts.append(_left(spent * (1.0 - share) / share))
+    return ", ".join(parts)
+
+
+@contextmanager
 def progress_rows(
     what: str, total: int | None, *, shown: bool = True
 ) -> Iterator[Callable[[int], None]]:
@@ -125,4 +206,19 @@ def about_rows(done: int, total: int | None, seconds: float) -> str:
     rate = done / max(seconds, 1e-9)
     text = f"{done:,} rows" if total is None else f"{done:,} of {total:,} rows"
     text = f"{text}, {round(rate):,} per second"
-    return text if total is None else f"{text}, {round(max(total - done, 0) / rate)} s left"
+    return text if total is None else f"{text}, {_left(max(total - done, 0) / rate)}"
+
+
+def _left(seconds: float) -> str:
+    """Return a time that is left, as precise as it can be known.
+
+    Examples
+    --------
+    >>> _left(6.2), _left(312.0), _left(9000.0)
+    ('6 s left', '5 min left', '2.5 h left')
+    """
+    if seconds < 120.0:
+        return f"{seconds:.0f} s left"
+    return (
+        f"{seconds / 60.0:.0f} min left" if seconds < 7200.0 else f"{seconds / 3600.0:.1f} h left"
+    )

@@ -12,7 +12,8 @@ PROGRAM = typer.main.get_command(app)
 
 
 def test_these_are_the_commands():
-    assert list(PROGRAM.commands) == ["estimate", "check", "tune", "adapt", "demo"]
+    names = ["estimate", "summarize", "check", "tune", "adapt", "demo"]
+    assert list(PROGRAM.commands) == names
 
 
 @pytest.mark.parametrize("name", PROGRAM.commands)

@@ -15,13 +15,14 @@ from typer.core import TyperGroup
 from truemix._escaping import visible
 from truemix._version import __version__
 from truemix.cli import INTERRUPTED
-from truemix.cli._options import FILES_HELP
+from truemix.cli._options import FILES_HELP, FOLDERS_HELP
 from truemix.cli._streams import discard, ended_by_signals, flush_stdout, standard_streams, tell
 from truemix.cli.adapt import adapt
 from truemix.cli.check import check
 from truemix.cli.demo import demo
 from truemix.cli.estimate import estimate
 from truemix.cli.plugins import find_command, installed_commands
+from truemix.cli.summarize import summarize
 from truemix.cli.tune import tune
 from truemix.exceptions import InputError
 
@@ -141,8 +142,14 @@ def truemix(
         context.fail("Missing command.")
 
 
-for command in (estimate, check, tune, adapt):
-    app.command(epilog=FILES_HELP)(command)
+for command, below in (
+    (estimate, FOLDERS_HELP),
+    (summarize, FOLDERS_HELP),
+    (check, FILES_HELP),
+    (tune, FILES_HELP),
+    (adapt, FILES_HELP),
+):
+    app.command(epilog=below)(command)
 app.command()(demo)
 
 

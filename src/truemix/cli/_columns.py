@@ -107,6 +107,10 @@ class Codes:
 
     def add(self, start: int, column: pa.Array) -> None:
         """Append a part of the column that begins at row ``start``; no value may be missing."""
+        self._parts.append(self.encode(start, column))
+
+    def encode(self, start: int, column: pa.Array) -> IntArray:
+        """Return the codes of a part that begins at row ``start``, without keeping them."""
         check_calendar(column, self._table, self._name, start)
         column = arrow.with_python_type(arrow.decoded(column))
         missing = pc.is_null(column, nan_is_null=True)
@@ -119,12 +123,9 @@ class Codes:
         coded = column.dictionary_encode()
         found = coded.dictionary.to_pylist()
         numbers = [self._numbers.setdefault(value, len(self._numbers)) for value in found]
-        self._parts.append(np.array(numbers, dtype=np.intp)[coded.indices.to_numpy()])
-        if self._role == "group" and len(self._numbers) > MAX_GROUPS:
-            raise InputError(
-                f"Column {shown(self._name)} of {self._table.name} has more than {MAX_GROUPS:,} "
-                "different values; expected groups of items, such as weeks or regions."
-            )
+        if self._role == "group":
+            check_n_groups(len(self._numbers), self._name, self._table.name)
+        return np.asarray(np.array(numbers, dtype=np.intp)[coded.indices.to_numpy()])
 
     @property
     def values(self) -> list[Any]:
@@ -219,12 +220,25 @@ class Groups(NamedTuple):
 
 def groups_of(codes: Codes) -> Groups:
     """Return groups sorted as people would: numbers, dates and months as such, also as text."""
-    values = codes.values
+    order, names = named_groups(codes.values)
+    return Groups(names, codes.ranked(order))
+
+
+def named_groups(values: list[Any]) -> tuple[list[int], list[Any]]:
+    """Return the order in which people would sort distinct groups, and their names in it."""
     place_of = {value: place for place, value in enumerate(values)}
     order = [place_of[value] for value in sorted_groups(values)]
     # Numbers in CSV files come as text.
     whole = all(isinstance(value, str) and _is_whole(value) for value in values)
     plain = str | bool | int | float | datetime.date
     shown_values = [each if isinstance(each, plain) else str(each) for each in values]
-    names = [int(values[i]) if whole else shown_values[i] for i in order]
-    return Groups(names, codes.ranked(order))
+    return order, [int(values[i]) if whole else shown_values[i] for i in order]
+
+
+def check_n_groups(n_groups: int, column: str, where: str) -> None:
+    """Refuse a column with more different values than anybody compares."""
+    if n_groups > MAX_GROUPS:
+        raise InputError(
+            f"Column {shown(column)} of {where} has more than {MAX_GROUPS:,} different values; "
+            "expected groups of items, such as weeks or regions."
+        )

@@ -56,14 +56,15 @@ class Features:
         """All other columns."""
         return list(self.categories)
 
-    def array(self, whole: pa.Table, table: Table) -> FloatArray:
-        """Return all rows of a table: numbers, then codes of categories."""
+    def array(self, whole: pa.Table, table: Table, start: int = 0) -> FloatArray:
+        """Return all rows of a table, or those from ``start`` on: numbers, then codes."""
         found = {n: self._as_number(decoded(whole.column(n)), n, table) for n in self.numeric}
         values = np.empty((whole.num_rows, len(self.types)))
         if found:
-            values[:, : len(found)] = numbers(pa.table(found), table, 0, may_miss=True)
+            values[:, : len(found)] = numbers(pa.table(found), table, start, may_miss=True)
         for place, (name, known) in enumerate(self.categories.items(), start=len(found)):
-            codes = pc.index_in(_category(whole.column(name), name, table), value_set=known)
+            text = _category(whole.column(name), name, table, start)
+            codes = pc.index_in(text, value_set=known)
             values[:, place] = pc.fill_null(codes, UNKNOWN).to_numpy()
         return values
 
@@ -92,9 +93,9 @@ def features_of(whole: pa.Table, table: Table) -> Features:
     return Features(types, table.name, categories)
 
 
-def _category(column: pa.ChunkedArray, name: str, table: Table) -> pa.ChunkedArray:
+def _category(column: pa.ChunkedArray, name: str, table: Table, start: int = 0) -> pa.ChunkedArray:
     """Return a column as text."""
-    check_calendar(decoded(column), table, name, 0)
+    check_calendar(decoded(column), table, name, start)
     return as_text(column)
 
 

@@ -27,6 +27,11 @@ FILES_HELP = (
     "Exit codes: 0 done, 1 the input or a parameter is wrong, 2 usage, 3 done but a diagnostic "
     "failed."
 )
+FOLDERS_HELP = (
+    "In folders, files are found by their extensions (names with . or _ in front are left out). "
+    "Folders named KEY=VALUE, as partitioned data sets have them, make KEY a column for --by.\n\n"
+    f"{FILES_HELP}"
+)
 
 
 class Format(StrEnum):
@@ -124,6 +129,32 @@ class InputOptions(ReferenceOptions):
     )
     by: str | None = None
     keep: list[str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetOptions(ReferenceOptions):
+    """Both sides, where a target may be of any size; ``by`` is the column of groups."""
+
+    targets: list[str] = _argument(  # noqa: RUF009
+        "TARGET...",
+        "Items whose mix is wanted: the same columns without the label. One or more files, folders "
+        "or quoted patterns such as 'data/*.parquet'; also summaries written by truemix summarize. "
+        "- is stdin.",
+    )
+    by: str | None = None
+    skip_bad_files: bool = flag(
+        "Go on without files of TARGET that are damaged or wrong; how many is said.",
+        "--skip-bad-files",
+    )
+    workers: int | None = option(
+        "N", False, "Read TARGET in N processes (needs the extra dask); the answer is the same."
+    )
+    scheduler: str | None = option(
+        "ADDRESS",
+        False,
+        "Read TARGET on the Dask cluster with this scheduler, such as tcp://host:8786. Its workers "
+        "must see the files under the same names.",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from truemix._progress import in_terminal, progress_spinner
+from truemix._progress import PATIENCE, ShowFiles, in_terminal, progress_files, progress_spinner
 from truemix.cli._streams import tell
 
 Update = Callable[[str], None]
@@ -42,11 +43,35 @@ class Progress:
 
     @contextmanager
     def step(self, what: str, *, spinner: bool = True) -> Iterator[Update]:
-        """Time the block, with a spinner in a terminal; yield a function that adds to its text."""
+        """Time the block, with a spinner in a terminal; yield a function that adds to its text.
+
+        Where there is no terminal, a line says what takes long.
+        """
+        shown = spinner and not self.quiet
+        waiting = threading.Timer(PATIENCE, tell, [f"{what} …"])
+        waiting.daemon = True
+        if shown and not in_terminal():
+            waiting.start()
+        try:
+            with self._timed(what), progress_spinner(what, shown=shown) as update:
+                yield update
+        finally:
+            waiting.cancel()
+
+    @contextmanager
+    def reading(self, what: str, n_files: int) -> Iterator[ShowFiles]:
+        """Time the block, with a bar in a terminal and a line now and then elsewhere."""
+        with (
+            self._timed(what),
+            progress_files(what, n_files, tell=tell, shown=not self.quiet) as show,
+        ):
+            yield show
+
+    @contextmanager
+    def _timed(self, what: str) -> Iterator[None]:
         start = time.perf_counter()
         try:
-            with progress_spinner(what, shown=spinner and not self.quiet) as update:
-                yield update
+            yield
         finally:
             spent = time.perf_counter() - start
             self._seconds[what] = self._seconds.get(what, 0.0) + spent

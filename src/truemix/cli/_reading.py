@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pyarrow as pa
 
 from truemix._arrow_columns import decoded
@@ -62,8 +63,8 @@ def read_reference(
     for start, batch in table.batches(dict.fromkeys(columns, POSTERIOR)):
         rows.add(numbers(batch.select(columns), table, start))
     unused = _unused(table, [label, by, *columns])
-    posteriors = _checked(rows.array(), table, columns, unused, progress)
-    _note_unused(unused, table, progress)
+    posteriors, off = _checked(rows.array(), table, columns, unused)
+    note_reading(table.name, off, unused, progress)
     return Reference(table.name, labels, posteriors)
 
 
@@ -87,6 +88,64 @@ def _with_features(
     return Reference(table.name, labels, features.array(whole, table), features)
 
 
+class TargetReader:
+    """The items of a target in batches: posteriors or features, checked as they are read.
+
+    Attributes
+    ----------
+    off : float
+        How far the sum of posteriors in a row was from one, at most.
+    unused : list of str
+        Columns of the table that nothing is read from.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        names: list[str],
+        features: Features | None,
+        along: Mapping[str, Column],
+    ) -> None:
+        self.table, self._features, self._along = table, features, along
+        if features is None:
+            self._columns = _posterior_columns(table, names)
+            self._wanted = dict.fromkeys(self._columns, POSTERIOR)
+        else:
+            what = f"a feature in {features.reference}"
+            table.need(features.types, what, "Add it, or drop it from the reference.")
+            self._columns = list(features.types)
+            self._wanted = {name: Column("feature", kind) for name, kind in features.types.items()}
+        left_out = [] if features is None else features.left_out
+        self.unused = _unused(table, [*along, *self._columns, *left_out])
+        self.off = 0.0
+
+    @property
+    def n_columns(self) -> int:
+        """How many numbers each item has."""
+        return len(self._columns)
+
+    def batches(self) -> Iterator[tuple[int, pa.RecordBatch, FloatArray]]:
+        """Yield the first row of each batch, its columns as they are, and its items as numbers."""
+        for start, batch in self.table.batches({**self._along, **self._wanted}):
+            yield start, batch, self._items(batch, start)
+
+    def _items(self, batch: pa.RecordBatch, start: int) -> FloatArray:
+        if self._features is not None:
+            used = pa.table({name: decoded(batch.column(name)) for name in self._columns})
+            return self._features.array(used, self.table, start)
+        posteriors = numbers(batch.select(self._columns), self.table, start)
+        if not len(posteriors):
+            return posteriors
+        sums, worst = check_row_sums(
+            posteriors, lambda row: self.table.place(start + row), self._columns, self.unused
+        )
+        self.off = max(self.off, abs(float(sums[worst]) - 1.0))
+        # Row by row: what becomes of one must not depend on the others in its batch.
+        wrong = np.abs(sums - 1.0) > ROUNDING * len(self._columns)
+        posteriors[wrong] /= sums[wrong, None]
+        return posteriors
+
+
 def read_target(
     table: Table,
     names: list[str],
@@ -105,43 +164,35 @@ def read_target(
             f"The option --keep names {clash!r}, which is a class; its corrected posterior will "
             "have that name. Leave the option out."
         )
-    if features is None:
-        columns = _posterior_columns(table, names)
-        wanted = dict.fromkeys(columns, POSTERIOR)
-    else:
-        what = f"a feature in {features.reference}"
-        table.need(features.types, what, "Add it, or drop it from the reference.")
-        columns = list(features.types)
-        wanted = {name: Column("feature", kind) for name, kind in features.types.items()}
     groups = None if by is None else Codes(table, by, "group")
     along = dict.fromkeys(keep, KEPT) | ({} if by is None else {by: GROUP})
-    rows, kept, used = Rows(len(columns)), [], []
+    reader = TargetReader(table, names, features, along)
+    rows, kept = Rows(reader.n_columns), []
     n_rows = 0
     with progress.step("read target") as update:
-        for start, batch in table.batches({**along, **wanted}):
+        for start, batch, items in reader.batches():
             if groups is not None:
                 groups.add(start, batch.column(by))
             if keep:
                 kept.append(batch.select(keep))
-            if features is None:
-                rows.add(numbers(batch.select(columns), table, start))
-            else:
-                used.append(pa.record_batch({n: decoded(batch.column(n)) for n in columns}))
+            rows.add(items)
             n_rows = start + batch.num_rows
             update(f"{n_rows:,} rows")
         # What Arrow keeps for the next file: there is none, and the work needs it.
         pa.default_memory_pool().release_unused()
         if not n_rows:
             raise InputError(f"{table.name} has no rows; at least one item is needed.")
-        left_out = [] if features is None else features.left_out
-        unused = _unused(table, [*along, *columns, *left_out])
-        if features is None:
-            X = _checked(rows.array(), table, columns, unused, progress)
-        else:
-            X = features.array(pa.Table.from_batches(used), table)
-        _note_unused(unused, table, progress)
+        note_reading(table.name, reader.off, reader.unused, progress)
     found = None if groups is None else groups_of(groups)
-    return Target(table.name, X, found, pa.Table.from_batches(kept) if kept else None)
+    return Target(table.name, rows.array(), found, pa.Table.from_batches(kept) if kept else None)
+
+
+def note_reading(name: str, off: float, unused: Sequence[str], progress: Progress) -> None:
+    """Say what was done to posteriors, and which columns of ``name`` were not used."""
+    if off > SILENT_SUM_ERROR:
+        progress.note(f"rows of {name} were renormalised; they sum to 1 only within {off:.1g}.")
+    if unused:
+        progress.note(f"not used in {name}: {shown_list(unused, most=4)}.")
 
 
 def _posterior_columns(table: Table, names: list[str], hint: str = "") -> list[str]:
@@ -153,25 +204,16 @@ def _posterior_columns(table: Table, names: list[str], hint: str = "") -> list[s
 
 
 def _checked(
-    posteriors: FloatArray, table: Table, columns: list[str], unused: list[str], progress: Progress
-) -> FloatArray:
-    """Return posteriors, renormalised in place where they have to be, as the library does."""
+    posteriors: FloatArray, table: Table, columns: list[str], unused: list[str]
+) -> tuple[FloatArray, float]:
+    """Return posteriors, renormalised in place where they have to be, and how far they were off."""
     sums, worst = check_row_sums(posteriors, table.place, columns, unused)
-    off = abs(sums[worst] - 1.0)
-    if off > SILENT_SUM_ERROR:
-        progress.note(
-            f"rows of {table.name} were renormalised; they sum to 1 only within {off:.1g}."
-        )
+    off = abs(float(sums[worst]) - 1.0)
     if off > ROUNDING * len(columns):
         posteriors /= sums[:, None]
-    return posteriors
+    return posteriors, off
 
 
 def _unused(table: Table, used: Iterable[str | None]) -> list[str]:
     known = set(used)
     return [name for name in table.columns if name not in known]
-
-
-def _note_unused(unused: list[str], table: Table, progress: Progress) -> None:
-    if unused:
-        progress.note(f"not used in {table.name}: {shown_list(unused, most=4)}.")

@@ -9,6 +9,7 @@ import numpy as np
 from truemix.estimates import text
 from truemix.estimates.checks import CANNOT_TELL, FAILED, NOT_CHECKED, PASSED
 from truemix.estimates.text import Table, percent, shown_name
+from truemix.report.notes import about_sample
 
 # Verdicts of a check, in a cell of a table.
 FITS = {PASSED: "yes", FAILED: "no", CANNOT_TELL: "cannot tell", NOT_CHECKED: ""}
@@ -20,6 +21,7 @@ def summary_table(summary: dict[str, Any]) -> Table:
     """Return the summary of an estimate as a table, like the repr of an estimate."""
     by, groups, bounds = summary["by"], summary["groups"], summary["interval"] is not None
     title = f"{summary['method']}: the mix of {text.items(summary['target']['n_items'])}"
+    title += _in_files(summary["target"])
     below = [text.about_intervals(summary["level"], summary["estimand"])] if bounds else []
     columns = ["class", "estimate", *(["interval"] if bounds else []), "counted", "reference"]
     if by is None:
@@ -28,6 +30,7 @@ def summary_table(summary: dict[str, Any]) -> Table:
         # Failures come apart.
         checks = group["checks"].values()
         below += [each["explanation"] for each in checks if each["verdict"] != FAILED]
+        below += about_sample(group["diagnostics"])
         return Table(title, columns, _summary_rows(summary, columns), below)
     rose = bounds and summary["ordered"]
     shifts = [group["checks"]["label_shift"] for group in groups]
@@ -38,9 +41,22 @@ def summary_table(summary: dict[str, Any]) -> Table:
         below.append(shifts[-1]["explanation"])
     if rose and len(groups) > 1:
         below.append("rose: probability that the share is larger than in the group before")
+    n_sampled = sum(bool(about_sample(group["diagnostics"])) for group in groups)
+    if n_sampled:
+        below.append(f"{n_sampled:,} of {len(groups):,} groups were sampled; see --format json")
     name = shown_name(by)
     rows = _summary_rows(summary, columns)
     return Table(f"{title} by {name}", [name, *columns[1:]], rows, below, left=2)
+
+
+def _in_files(target: dict[str, Any]) -> str:
+    """Return how many files the items were in, if that was not said."""
+    n_files = target.get("n_files")
+    if n_files is None:
+        return ""
+    used = n_files - len(target["skipped_files"])
+    part = "" if used == n_files else f"{used:,} of "
+    return f" in {part}{n_files:,} file{'s' * (n_files != 1)}"
 
 
 def summary_records(summary: dict[str, Any]) -> list[dict[str, Any]]:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from truemix._archive import is_archive
 from truemix._typing import FloatArray
 from truemix.cli import _methods as methods
 from truemix.cli._classifiers import ClassifierChoice, classifier_choice, few_threads, pipeline
-from truemix.cli._features import training_columns
-from truemix.cli._options import InputOptions, MethodOptions
+from truemix.cli._features import Features, training_columns
+from truemix.cli._options import InputOptions, MethodOptions, ReferenceOptions
 from truemix.cli._progress import Progress
 from truemix.cli._reading import Reference, Target, read_reference, read_target
 from truemix.cli.tables import open_table
@@ -30,14 +30,13 @@ _CHANGEABLE = ("temperature", "estimand", "draws", "prior")
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A fitted quantifier and the target; name of the reference, and its items if it knows.
+class Fitted:
+    """A fitted quantifier; name of the reference, and its items if it knows.
 
     ``training`` is the classifier, not fitted, and what to fit it on, unless posteriors were given.
     """
 
     quantifier: Quantifier
-    target: Target
     name: str
     n_reference: int | None
     training: tuple[Any, Reference] | None = None
@@ -46,6 +45,44 @@ class Prepared:
     def columns(self) -> dict[str, Any]:
         """Which columns a classifier was trained on, and which were left out, for the output."""
         return training_columns(None if self.training is None else self.training[1].features)
+
+
+@dataclass(frozen=True)
+class Learner:
+    """REFERENCE as it was read: a saved quantifier, or one that is yet to be fitted on it."""
+
+    quantifier: Quantifier
+    name: str
+    reference: Reference | None
+    model: Any = None
+
+    @property
+    def names(self) -> list[str]:
+        """The classes as columns are named after them."""
+        if self.reference is not None:
+            return self.reference.labels.names
+        return [str(label) for label in self.quantifier.classes_.tolist()]
+
+    @property
+    def features(self) -> Features | None:
+        """The features of a classifier, unless posteriors are given."""
+        return None if self.reference is None else self.reference.features
+
+    def fitted(self, options: MethodOptions, progress: Progress) -> Fitted:
+        """Return the fitted quantifier."""
+        if self.reference is None:
+            return Fitted(self.quantifier, self.name, _n_references(self.quantifier))
+        with progress.step("fit"):
+            fit(self.quantifier, options, self.reference)
+        on = None if self.model is None else (self.model, self.reference)
+        return Fitted(self.quantifier, self.name, self.reference.n_items, on)
+
+
+@dataclass(frozen=True)
+class Prepared(Fitted):
+    """A fitted quantifier, and a target that was read at once."""
+
+    target: Target = field(kw_only=True)
 
     def scoring(self) -> AbstractContextManager[None]:
         """Return a context in which a classifier may score the target."""
@@ -72,30 +109,43 @@ def prepare(inputs: InputOptions, options: MethodOptions, progress: Progress) ->
         # Cheap checks first: a wrong name, a wrong option, a wrong header.
         source = open_source(inputs.reference, stack)
         target_source = open_source(inputs.target, stack)
-        saved = source.kind() == "NPZ" and is_archive(source.path)
-        quantifier = None if saved else methods.quantifier_of(options)
+        quantifier = unfitted(source, options)
         table = open_table(target_source)
         table.need([] if inputs.by is None else [inputs.by], "as --by says")
         table.need(inputs.keep or [], "as --keep says")
-        if quantifier is None:
-            if inputs.label is not None:
-                progress.note(f"--label is not needed: {source.name} is a saved quantifier.")
-            with progress.step("read quantifier"):
-                quantifier = _load(source, options, inputs.classifier)
-            names = [str(label) for label in quantifier.classes_.tolist()]
-            target = read_target(table, names, None, inputs, progress)
-            return Prepared(quantifier, target, source.name, _n_references(quantifier))
-        choice = None if inputs.classifier is None else classifier_choice(inputs.classifier)
-        with progress.step("read reference"):
-            reference = read_reference(
-                open_table(source), inputs.label, inputs.by, progress, features=choice is not None
-            )
-        target = read_target(table, reference.labels.names, reference.features, inputs, progress)
+        learner = read_learner(source, quantifier, inputs, options, progress, inputs.by)
+        target = read_target(table, learner.names, learner.features, inputs, progress)
+    fitted = learner.fitted(options, progress)
+    return Prepared(**vars(fitted), target=target)
+
+
+def unfitted(source: Source, options: MethodOptions) -> Quantifier | None:
+    """Return the quantifier that is to be fitted on REFERENCE; None if that is a saved one."""
+    saved = source.kind() == "NPZ" and is_archive(source.path)
+    return None if saved else methods.quantifier_of(options)
+
+
+def read_learner(
+    source: Source,
+    quantifier: Quantifier | None,
+    inputs: ReferenceOptions,
+    options: MethodOptions,
+    progress: Progress,
+    by: str | None = None,
+) -> Learner:
+    """Read REFERENCE; ``by`` is a column that it may have and that is no feature."""
+    if quantifier is None:
+        if inputs.label is not None:
+            progress.note(f"--label is not needed: {source.name} is a saved quantifier.")
+        with progress.step("read quantifier"):
+            return Learner(_load(source, options, inputs.classifier), source.name, None)
+    choice = None if inputs.classifier is None else classifier_choice(inputs.classifier)
+    with progress.step("read reference"):
+        reference = read_reference(
+            open_table(source), inputs.label, by, progress, features=choice is not None
+        )
     model = give_classifier(quantifier, choice, reference, options)
-    with progress.step("fit"):
-        fit(quantifier, options, reference)
-    fitted_on = None if model is None else (model, reference)
-    return Prepared(quantifier, target, reference.name, reference.n_items, fitted_on)
+    return Learner(quantifier, reference.name, reference, model)
 
 
 def give_classifier(

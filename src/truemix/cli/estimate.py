@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,8 @@ from truemix.cli import _options as options
 from truemix.exceptions import InputError
 
 if TYPE_CHECKING:
-    from truemix.cli._work import Prepared
+    from truemix.cli._summarizing import Summarized
+    from truemix.cli._work import Fitted
     from truemix.estimates import Estimate, EstimateSet
 
 _COLUMNS = (
@@ -21,13 +23,13 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Options(options.IntervalOptions, options.InputOptions):
+class _Options(options.IntervalOptions, options.TargetOptions):
     by: str | None = options.option(
         "COLUMN",
         False,
-        "Column of TARGET with groups: one estimate for each and, if they follow each other "
-        "(numbers, dates, weeks, months, versions), the probability that a share rose since the "
-        "group before.",
+        "Column of TARGET, or KEY of its folders, with groups: one estimate for each and, if they "
+        "follow each other (numbers, dates, weeks, months, versions), the probability that a share "
+        "rose since the group before.",
     )
     check: bool | None = options.option(
         None,
@@ -49,23 +51,28 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
     """
     from truemix.cli._methods import level_of
     from truemix.cli._output import end_with, reporting, show_result, write
+    from truemix.cli._summarizing import learn_and_summarize
     from truemix.cli._tables import summary_table
-    from truemix.cli._work import prepare
+    from truemix.cli._targets import open_inputs
     from truemix.report.summary import summarize
 
     files = {"--out": given.out, "--report": given.report}
-    with reporting(given, files, [given.reference, given.target]) as progress:
+    with ExitStack() as stack:
+        source, targets = open_inputs(given.reference, given.targets, stack)
+        progress = stack.enter_context(reporting(given, files, [given.reference, *targets.paths]))
         level = level_of(given.level, method.method)
-        prepared = prepare(given, method, progress)
-        why_not = _why_not_checked(prepared, given.check)
-        with progress.step("quantify"), prepared.scoring():
-            estimates = _quantify(prepared, given.classifier, check=why_not is None)
+        fitted, found = learn_and_summarize(source, targets, given, method, progress)
+        why_not = _why_not_checked(fitted, given.check)
+        with progress.step("quantify"):
+            estimates = _quantify(fitted, found, given, check=why_not is None)
         summary = summarize(
             estimates,
             level=level,
-            reference=prepared.name,
-            n_reference=prepared.n_reference,
-            target=prepared.target.name,
+            reference=fitted.name,
+            n_reference=fitted.n_reference,
+            target=targets.name,
+            n_files=len(targets.files) if targets.listed else None,
+            skipped=found.skipped,
             by=given.by,
             command=_command(given, method),
             why_not_checked=why_not,
@@ -83,7 +90,7 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
     )
 
 
-def _why_not_checked(prepared: Prepared, wanted: bool | None) -> str | None:
+def _why_not_checked(fitted: Fitted, wanted: bool | None) -> str | None:
     """Return why label shift is not checked, or None if it is.
 
     Where it cannot be checked that is an error only if it was asked for.
@@ -93,7 +100,7 @@ def _why_not_checked(prepared: Prepared, wanted: bool | None) -> str | None:
 
     if wanted is False:
         return "--no-check was given."
-    quantifier = prepared.quantifier
+    quantifier = fitted.quantifier
     point = getattr(quantifier, "quantifier", quantifier)
     if wanted is None and type(point).__name__ in COUNTING:
         return f"{type(point).__name__} does not assume it."
@@ -103,24 +110,27 @@ def _why_not_checked(prepared: Prepared, wanted: bool | None) -> str | None:
     return reason
 
 
-def _quantify(prepared: Prepared, classifier: str | None, *, check: bool) -> Estimate | EstimateSet:
+def _quantify(
+    fitted: Fitted, found: Summarized, given: _Options, *, check: bool
+) -> Estimate | EstimateSet:
     """Return one estimate, or one for each group in the order of the groups."""
     from truemix.estimates import EstimateSet
 
     def named(estimate: Estimate) -> Estimate:
-        if classifier is None:
+        if given.classifier is None:
             return estimate
         # As it was asked for: the whole pipeline would be a page of its own.
-        settings = {**estimate.settings, "classifier": classifier, **prepared.columns}
+        settings = {**estimate.settings, "classifier": given.classifier, **fitted.columns}
         if isinstance(settings.get("quantifier"), dict):
-            settings["quantifier"] = {**settings["quantifier"], "classifier": classifier}
+            settings["quantifier"] = {**settings["quantifier"], "classifier": given.classifier}
         return replace(estimate, settings=settings)
 
-    target = prepared.target
-    if target.groups is None:
-        return named(prepared.quantifier.quantify(target.X, check=check))
-    found = prepared.quantifier.quantify_by(target.X, target.groups.codes, check=check)
-    return EstimateSet({name: named(found[k]) for k, name in enumerate(target.groups.names)})
+    if given.by is None:
+        return named(fitted.quantifier.quantify(found.groups[None], check=check))
+    # By their places: names that look alike are sorted as they are here.
+    by_place = dict(enumerate(found.groups.values()))
+    estimates = fitted.quantifier.quantify_by(by_place, check=check)
+    return EstimateSet({name: named(estimates[k]) for k, name in enumerate(found.groups)})
 
 
 def _command(given: _Options, method: options.MethodOptions) -> str:
@@ -128,9 +138,10 @@ def _command(given: _Options, method: options.MethodOptions) -> str:
     from truemix.cli._methods import arguments_of
 
     # Files as they were typed, but nothing of where they are on this machine.
-    typed = given.reference, given.target
+    typed = [given.reference, *given.targets]
     files = [Path(each).name if Path(each).is_absolute() else each for each in typed]
-    named = {name: getattr(given, name) for name in ("label", "by", "classifier", "level")}
+    names = ("label", "by", "classifier", "level", "skip_bad_files")
+    named = {name: getattr(given, name) for name in names}
     checked = {"check": given.check, "no_check": given.check is False}
     arguments = arguments_of({**named, **vars(method), **checked})
     return shlex.join(["truemix", "estimate", *files, *arguments])

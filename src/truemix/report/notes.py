@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from truemix._replicate_budget import DIAGNOSED_JOINTLY
@@ -48,6 +48,7 @@ def notes_of(estimate: Estimate) -> list[str]:
     parts = (_about_draws, _about_convergence, _about_divergences, _about_optimum, _about_confusion)
     sentences = [sentence for part in parts for sentence in part(estimate)]
     sentences += _about_reference(estimate) + _about_prior(estimate)
+    sentences += about_sample(estimate.diagnostics)
     sentences += [each.explanation for each in estimate.checks.values() if each.verdict == PASSED]
     if not sentences and not estimate.warnings():
         return ["No solver or sampler was needed, so there is nothing that could have gone wrong."]
@@ -99,6 +100,33 @@ def _about_reference(estimate: Estimate) -> list[str]:
         f"The reference was reweighted {replicates:.0f} times to see what depends on it: "
         f"{percent(between / total, 0)} of the uncertainty (variance) comes from the reference "
         "being limited, the rest from the batch."
+    ]
+
+
+def about_sample(diagnostics: Mapping[str, Any]) -> list[str]:
+    """Return how much of a large batch was looked at, if it was not all of it.
+
+    Examples
+    --------
+    >>> found = {"n_rows": 1000, "n_items": 50_000, "exact": False, "sampling_error": [0.004]}
+    >>> about_sample({"summary": found})
+    ['The estimate rests on a sample of 1,000 of the 50,000 items, whose chance moves no share by
+    more than about 0.4 percentage points (one standard deviation).']
+    """
+    found = diagnostics.get("summary")
+    if not isinstance(found, Mapping) or found.get("exact") is not False:
+        return []
+    errors = [_number(error) for error in found.get("sampling_error") or []]
+    known = [error for error in errors if error is not None]
+    chance = (
+        f", whose chance moves no share by more than about {_one_digit(100.0 * max(known))} "
+        "percentage points (one standard deviation)"
+        if known
+        else ""
+    )
+    return [
+        f"The estimate rests on a sample of {found['n_rows']:,} of the {found['n_items']:,} items"
+        f"{chance}."
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
@@ -42,6 +42,8 @@ def summarize(
     reference: str | None = None,
     n_reference: int | None = None,
     target: str | None = None,
+    n_files: int | None = None,
+    skipped: Sequence[str] = (),
     by: str | None = None,
     command: str | None = None,
     why_not_checked: str | None = None,
@@ -59,6 +61,10 @@ def summarize(
         summary wherever they are.
     n_reference : int, optional
         Number of reference items.
+    n_files : int, optional
+        Number of files that the target was found in, if it is not one.
+    skipped : sequence of str
+        Those of them that were left out because they are damaged.
     by : str, optional
         Name of the column that the groups come from.
     command : str, optional
@@ -112,6 +118,8 @@ def summarize(
             group["checks"][LABEL_SHIFT] = not_checked(trusts[number].method, why_not_checked)
         groups.append(group)
     sentences = _sentences(groups, by, trusts, ordered=ordered)
+    n_items = sum(estimate.n_items for _, estimate in named)
+    files = {} if n_files is None else {"n_files": n_files, "skipped_files": list(skipped)}
     return {
         "truemix": __version__,
         "method": last.method,
@@ -119,7 +127,7 @@ def summarize(
         "level": level,
         "interval": None if last.draws is None else "equal-tailed",
         "reference": {"name": _file_name(reference), "n_items": plain(n_reference)},
-        "target": {"name": _file_name(target), "n_items": sum(e.n_items for _, e in named)},
+        "target": {"name": _file_name(target), "n_items": n_items, **files},
         "by": by,
         "command": command,
         "headline": " ".join(sentences),

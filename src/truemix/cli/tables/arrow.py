@@ -66,8 +66,10 @@ class ParquetTable(_TypedTable):
             budget, metadata = self.source.budget(), self._file.metadata
             for number in range(metadata.num_row_groups):
                 budget.take(max(metadata.row_group(number).total_byte_size, 0))
-            budget = self.source.budget()
+            budget, n_rows = self.source.budget(), 0
             for batch in self._file.iter_batches(BATCH_ROWS, columns=list(types)):
+                n_rows += batch.num_rows
+                self.share_read = min(1.0, n_rows / max(metadata.num_rows, 1))
                 # Asking for "a" also brings a column "a.b" along.
                 yield from self._usual_parts(batch.select(list(types)), budget)
 
@@ -90,11 +92,14 @@ class ArrowFile(_TypedTable):
             self._check_sizes(file.read_buffer())
             file.seek(0)
             reader = self._open(file, options=options)
-            batches = reader
+            batches, n_batches = reader, 0
             if isinstance(reader, pa.ipc.RecordBatchFileReader):
-                batches = map(reader.get_batch, range(reader.num_record_batches))
+                n_batches = reader.num_record_batches
+                batches = map(reader.get_batch, range(n_batches))
             budget = self.source.budget()
-            for batch in batches:
+            for number, batch in enumerate(batches, start=1):
+                # A stream does not say how many there will be.
+                self.share_read = number / n_batches if n_batches else 0.0
                 yield from self._usual_parts(batch.select(list(types)), budget)
 
     def _check_sizes(self, data: pa.Buffer) -> None:

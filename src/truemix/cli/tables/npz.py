@@ -60,6 +60,7 @@ class NpzTable(Table):
         for start in range(0, lengths[longest], BATCH_ROWS):
             rows = slice(start, start + BATCH_ROWS)
             columns = {n: self._arrow(n, values[rows]) for n, values in arrays.items()}
+            self.share_read = min(1.0, rows.stop / lengths[longest])
             yield pa.RecordBatch.from_pydict(columns)
 
     def _names_in_x(self, names: list[str]) -> list[str]:

@@ -16,6 +16,8 @@ from truemix._limits import VARIABLE, max_bytes
 from truemix.exceptions import InputError
 
 STDIN = "-"
+# Files that are looked for in folders; each may also be compressed (.gz).
+TABLES = (".csv", ".tsv", ".parquet", ".pq", ".arrow", ".arrows", ".feather", ".ipc", ".npz")
 _GZIP = b"\x1f\x8b"
 # How files begin, and what is in them then. Other files are text.
 _BEGINNINGS = {
@@ -101,16 +103,28 @@ class Source:
 
 def open_source(argument: str, stack: ExitStack) -> Source:
     """Return the input that a command line argument names; ``stack`` cleans up behind it."""
-    source = _stdin(stack) if argument == STDIN else _file(argument, stack)
-    with source.path.open("rb") as file:
-        packed = file.read(2) == _GZIP
+    return unpacked(find_source(argument, stack), stack)
+
+
+def find_source(argument: str, stack: ExitStack) -> Source:
+    """Return the input that an argument names, as it is: copied, but not unpacked."""
+    return _stdin(stack) if argument == STDIN else _file(argument, stack)
+
+
+def unpacked(source: Source, stack: ExitStack) -> Source:
+    """Return what is in a file that may be compressed."""
+    try:
+        with source.path.open("rb") as file:
+            packed = file.read(2) == _GZIP
+    except OSError as error:
+        raise _unreadable(source.name, error) from None
     if not packed:
         return source
     try:
         # Unpacked once, because a table is read more than once.
         with gzip.open(source.path, "rb") as file:
-            unpacked = _copied(file, source.name, source.budget(), stack)
-            return replace(unpacked, packed_bytes=source.path.stat().st_size)
+            copy = _copied(file, source.name, source.budget(), stack)
+            return replace(copy, packed_bytes=source.path.stat().st_size)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise damaged(source.name, "gzip", error) from None
 
@@ -151,10 +165,14 @@ def _file(argument: str, stack: ExitStack) -> Source:
     except InputError:
         raise
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(
-            f"The file {argument!r} cannot be read ({reason}); check its name and permissions."
-        ) from None
+        raise _unreadable(argument, error) from None
+
+
+def _unreadable(name: str, error: Exception) -> InputError:
+    reason = getattr(error, "strerror", None) or error
+    return InputError(
+        f"The file {name!r} cannot be read ({reason}); check its name and permissions."
+    )
 
 
 def _copied(

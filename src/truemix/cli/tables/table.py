@@ -47,6 +47,7 @@ class Table(ABC):
 
     ``types`` are the Arrow types of its columns if the file says them, ``unnamed`` the columns that
     have only a position, and ``default_label`` that of the labels if the user names none.
+    ``share_read`` is how much of the file has been read, as far as it is known.
     """
 
     columns: list[str]
@@ -56,6 +57,7 @@ class Table(ABC):
         self.source, self.name = source, source.name
         self.types: dict[str, pa.DataType] = {}
         self.unnamed: list[str] = []
+        self.share_read = 0.0
 
     @abstractmethod
     def _read(self, types: Types) -> Iterator[pa.RecordBatch]:

@@ -81,6 +81,7 @@ class TextTable(Table):
             budget = self.source.budget()
             for batch in arrow_csv.open_csv(file, **options):
                 budget.take(batch.nbytes)
+                self.share_read = file.tell() / max(file.size(), 1)
                 yield batch
 
     # --- what was wrong -----------------------------------------------------------------------

@@ -1,0 +1,210 @@
+"""All files of a target as summaries: one pass, here or on a cluster, with the same result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from truemix.cli._columns import named_groups
+from truemix.cli._file_summaries import (
+    FileFacts,
+    FileSummary,
+    Summarizer,
+    merged,
+    need_groups,
+    opened,
+)
+from truemix.cli._options import MethodOptions, TargetOptions
+from truemix.cli._progress import Progress
+from truemix.cli._reading import note_reading
+from truemix.cli._targets import TargetFile, Targets
+from truemix.cli._work import Fitted, read_learner, unfitted
+from truemix.cli.tables.source import Source
+from truemix.exceptions import InputError
+from truemix.report.plain import plain_name
+from truemix.summaries import Summary, merge_groups
+
+if TYPE_CHECKING:
+    from truemix._progress import ShowFiles
+    from truemix.cli.tables.table import Table
+
+_MAX_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Summarized:
+    """Summaries by the names of groups, in order; without groups there is one, under None.
+
+    ``skipped`` are the files that were left out.
+    """
+
+    groups: dict[Any, Summary]
+    skipped: list[str]
+
+
+def check_where(given: TargetOptions, targets: Targets) -> None:
+    """Refuse what cannot be said of where to read, before the work begins."""
+    if given.workers is None and given.scheduler is None:
+        return
+    if given.workers is not None and given.scheduler is not None:
+        raise InputError(
+            "--workers starts processes here and --scheduler names a cluster; give one of them."
+        )
+    if given.workers is not None and given.workers < 1:
+        raise InputError(f"The option --workers is {given.workers}; expected at least 1 process.")
+    if any(file.is_copy for file in targets.files):
+        raise InputError(
+            "Stdin and pipes cannot be read by other processes; write TARGET to a file, or leave "
+            "--workers and --scheduler out."
+        )
+
+
+def learn_and_summarize(
+    source: Source,
+    targets: Targets,
+    inputs: TargetOptions,
+    options: MethodOptions,
+    progress: Progress,
+) -> tuple[Fitted, Summarized]:
+    """Fit on REFERENCE and summarise a target; files are looked at before anything takes long."""
+    check_where(inputs, targets)
+    file, first = targets.files[0], None
+    # A bad file that is to be skipped is met again when it is read.
+    bad: Any = partial(suppress, InputError) if inputs.skip_bad_files else nullcontext
+    with ExitStack() as stack:
+        quantifier = unfitted(source, options)
+        with bad():
+            first = opened(file, stack)
+            need_groups(file, first, inputs.by)
+        learner = read_learner(source, quantifier, inputs, options, progress, inputs.by)
+        summarizer = Summarizer(learner.quantifier, learner.names, learner.features, inputs.by)
+        with progress.step("read target"), bad():
+            summarizer.check_header(file, first)
+        fitted = learner.fitted(options, progress)
+        return fitted, summarize_targets(summarizer, targets, inputs, progress, first)
+
+
+def summarize_targets(
+    summarizer: Summarizer,
+    targets: Targets,
+    given: TargetOptions,
+    progress: Progress,
+    first: Table | None = None,
+) -> Summarized:
+    """Read all files once and return their summaries; ``first`` is a table that is already open."""
+    merge = partial(merged, by=given.by, where=targets.name)
+    with progress.reading("read target", len(targets.files)) as show:
+        ledger = _Ledger(targets.files, show, skip=given.skip_bad_files)
+        if given.workers is None and given.scheduler is None:
+            found = FileSummary({}, FileFacts())
+            for number, file in enumerate(targets.files):
+                table, first = first, None
+                each = summarizer.attempt(file, partial(ledger.reading, number), table)
+                ledger.finished(number, each.facts)
+                found = merge([found, each])
+        else:
+            from truemix._dask import connected, map_reduce
+
+            show(0, 0, 0.0)
+            with connected(workers=given.workers, scheduler=given.scheduler) as client:
+                found = map_reduce(
+                    client,
+                    Summarizer.attempt,
+                    summarizer,
+                    [_for_all(file) for file in targets.files],
+                    merge=merge,
+                    describe=_facts,
+                    tell=ledger.finished,
+                )
+    ledger.conclude(targets.name, given.by, progress)
+    return Summarized(_named(found.groups), [file.source.name for file in ledger.skipped])
+
+
+def _facts(each: FileSummary) -> FileFacts:
+    return each.facts
+
+
+def _for_all(file: TargetFile) -> TargetFile:
+    """Return a file by a name that does not depend on where a process runs."""
+    return replace(file, source=replace(file.source, path=Path(file.source.path).absolute()))
+
+
+class _Ledger:
+    """What was seen in files so far; the first bad one ends it all, unless they are skipped."""
+
+    def __init__(self, files: Sequence[TargetFile], show: ShowFiles, *, skip: bool) -> None:
+        self._files, self._show, self._skip = files, show, skip
+        self._sizes = [max(file.n_bytes, 1) for file in files]
+        self._total = sum(self._sizes)
+        self._facts: dict[int, FileFacts] = {}
+        self._n_rows = self._n_bytes = 0
+        # The first file with a problem so far.
+        self._bad: int | None = None
+
+    def reading(self, number: int, n_rows: int, share: float) -> None:
+        """Show that a part of a file was read."""
+        part = self._n_bytes + share * self._sizes[number]
+        self._show(len(self._facts), self._n_rows + n_rows, part / self._total)
+
+    def finished(self, number: int, facts: FileFacts) -> None:
+        """Enter a file that was read; raise its problem if no file before it can have one."""
+        self._facts[number] = facts
+        self._n_rows += facts.n_rows
+        self._n_bytes += self._sizes[number]
+        self._show(len(self._facts), self._n_rows, self._n_bytes / self._total)
+        if facts.problem and not self._skip:
+            self._bad = number if self._bad is None else min(number, self._bad)
+        if self._bad is not None and all(n in self._facts for n in range(self._bad)):
+            hint = " Or go on without such files: --skip-bad-files." if len(self._files) > 1 else ""
+            raise InputError(f"{self._facts[self._bad].problem}{hint}")
+
+    @property
+    def skipped(self) -> list[TargetFile]:
+        """Files with a problem."""
+        return [self._files[n] for n, each in sorted(self._facts.items()) if each.problem]
+
+    def conclude(self, name: str, by: str | None, progress: Progress) -> None:
+        """Refuse a target that nothing is left of, and note what else was seen."""
+        facts = [self._facts[number] for number in range(len(self._files))]
+        problems = [each.problem for each in facts if each.problem]
+        n_files = len(self._files)
+        if len(problems) == n_files:
+            many = f"None of the {n_files:,} files can be used. " if n_files > 1 else ""
+            raise InputError(f"{many}{problems[0]}")
+        if not self._n_rows:
+            have = "has" if n_files == 1 else "have"
+            raise InputError(f"{name} {have} no rows; at least one item is needed.")
+        unused = dict.fromkeys(column for each in facts for column in each.unused)
+        note_reading(name, max(each.off for each in facts), list(unused), progress)
+        if any(each.shadowed for each in facts):
+            progress.note(
+                f"the names of folders tell {by!r}; the column of that name was not used."
+            )
+        if problems:
+            few = "; ".join(problem.rstrip(".") for problem in problems[:_MAX_NAMED])
+            more = f"; and {len(problems) - _MAX_NAMED:,} more" * (len(problems) > _MAX_NAMED)
+            progress.note(f"left out {len(problems):,} of {n_files:,} files: {few}{more}.")
+
+
+def _named(groups: dict[Any, Summary]) -> dict[Any, Summary]:
+    """Return groups under the names that results have, sorted as people would."""
+    if set(groups) == {None}:
+        return groups
+    if len({type(value) for value in groups}) > 1 and not all(map(_is_number, groups)):
+        # Files of different formats have the same groups, as text or as numbers and dates.
+        same: dict[Any, Summary] = {}
+        for value, summary in groups.items():
+            same = merge_groups(same, {str(plain_name(value)): summary})
+        groups = same
+    summaries = list(groups.values())
+    order, names = named_groups(list(groups))
+    return {name: summaries[place] for name, place in zip(names, order, strict=True)}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
