@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ KERNELS = ("aitchison", "ilr", "gaussian")
 CHUNK_BYTES = 1 << 22
 # Memory for tiles; more references than that are processed in several blocks.
 TILES_BYTES = 32 << 20
+CACHE_LINE = 64
 
 
 def coordinate_map(kernel: str, shrinkage: float) -> Callable[[FloatArray], FloatArray]:
@@ -38,6 +40,14 @@ def coordinates(P: FloatArray, to_coordinates: Callable[[FloatArray], FloatArray
     """Map rows of posteriors, a bounded number at a time."""
     rows = max(1, CHUNK_BYTES // (8 * P.shape[1]))
     return np.concatenate([to_coordinates(P[block]) for block in row_blocks(len(P), rows)])
+
+
+def aligned_zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> FloatArray:
+    """Return zeros that begin at a cache line: rows that straddle two take longer to load."""
+    n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    buffer = np.zeros(n_bytes + CACHE_LINE, dtype=np.uint8)
+    start = -buffer.ctypes.data % CACHE_LINE
+    return buffer[start : start + n_bytes].view(dtype).reshape(shape)
 
 
 @dataclass(frozen=True)
@@ -92,7 +102,7 @@ def lay_out(
     place = tile_in_class[:, None] * TILE + np.arange(TILE)
     count = counts[of_class][:, None]
     item = order[first[of_class][:, None] + np.minimum(place, count - 1)]
-    laid_out = np.empty((len(item), n_coordinates, TILE))
+    laid_out = aligned_zeros((len(item), n_coordinates, TILE))
     tiles_per_chunk = max(1, CHUNK_BYTES // (8 * reference.shape[1] * TILE))
     for chunk in row_blocks(len(item), tiles_per_chunk):
         rows = to_coordinates(reference[item[chunk].ravel()])

@@ -15,6 +15,7 @@ from truemix._typing import BoolArray, FloatArray, IntArray
 from truemix.densities._tiles import (
     TILES_BYTES,
     Tiles,
+    aligned_zeros,
     compact_rows,
     coordinate_map,
     coordinates,
@@ -85,8 +86,7 @@ class ClassDensities:
         totals = self._class_totals(weights)
         n_classes, scales = self.reference.shape[1], self._scales
         result = np.empty((len(scales), len(target), n_classes))
-        rows_at_once = STATE_BYTES // (8 * n_classes * (2 + len(scales)))
-        for rows in row_blocks(len(target), max(THREAD_ROWS, rows_at_once)):
+        for rows in row_blocks(len(target), _rows_at_once(8 * n_classes * (2 + len(scales)))):
             Z, place = self._targets(target[rows])
             nearest = np.full((len(Z), n_classes), np.inf)
             sums = np.zeros((len(scales), len(Z), n_classes))
@@ -175,14 +175,12 @@ class ClassDensities:
     ) -> Iterator[tuple[slice, WeightedSums]]:
         """Yield blocks of targets and their sums under all weightings, made on all cores."""
         n_classes, n_columns = self.reference.shape[1], _n_columns(len(weightings))
-        row_bytes = 8 * n_classes * (n_columns + 3)
+        rows_at_once = _rows_at_once(8 * n_classes * (n_columns + 3))
         held = self._held_tiles is not None
         held &= np.dtype(precision).itemsize * n_columns * len(self.codes) <= TABLE_BYTES
         pieces = list(self._pieces(weightings, precision)) if held else None
         largest = totals.max(axis=0)
-        for rows in row_blocks(
-            len(targets.coordinates), max(THREAD_ROWS, STATE_BYTES // row_bytes)
-        ):
+        for rows in row_blocks(len(targets.coordinates), rows_at_once):
             Z = targets.coordinates[rows]
             found = WeightedSums(
                 np.full((len(Z), n_classes), np.inf),
@@ -201,7 +199,7 @@ class ClassDensities:
         for tiles in self._tiles_of(self._counts):
             for part in tiles.split(most):
                 items, occupied = part.item.ravel(), part.occupied.ravel()
-                table = np.zeros((len(items), n_columns), dtype=precision)
+                table = aligned_zeros((len(items), n_columns), precision)
                 least = np.empty(len(items))
                 for rows in row_blocks(len(items), THREAD_ROWS * _core.TILE):
                     weights = weightings[:, items[rows]] * occupied[rows]
@@ -329,6 +327,11 @@ def _first_of_each(targets: Targets) -> tuple[IntArray, Equal]:
     order = np.argsort(targets.place, kind="stable")
     bounds = np.searchsorted(targets.place[order], np.arange(len(targets.coordinates) + 1))
     return order[np.minimum(bounds[:-1], len(order) - 1)], Equal(order, bounds)
+
+
+def _rows_at_once(row_bytes: int) -> int:
+    """Return how many targets are processed together, in full tasks."""
+    return THREAD_ROWS * max(1, STATE_BYTES // (THREAD_ROWS * row_bytes))
 
 
 def _n_columns(n_weightings: int) -> int:

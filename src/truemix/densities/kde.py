@@ -95,9 +95,11 @@ def kde_log_likelihood(
         )
     codes = encode_labels(y, classes, "labels")
     rows, place = distinct_rows(P, codes)
+    # Without a copy if all are distinct.
+    some = rows if len(rows) < len(P) else slice(None)
     density = ClassDensities(
-        P[rows],
-        codes[rows],
+        P[some],
+        codes[some],
         kernel=kernel,
         bandwidths=check_bandwidths(bandwidth),
         shrinkage=check_number(shrinkage, "shrinkage"),
