@@ -47,7 +47,8 @@ def aligned_zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> FloatArray
     n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
     buffer = np.zeros(n_bytes + CACHE_LINE, dtype=np.uint8)
     start = -buffer.ctypes.data % CACHE_LINE
-    return buffer[start : start + n_bytes].view(dtype).reshape(shape)
+    zeros: FloatArray = buffer[start : start + n_bytes].view(dtype).reshape(shape)
+    return zeros
 
 
 @dataclass(frozen=True)

@@ -286,7 +286,7 @@ class ClassDensities:
         return np.asarray(height.reshape(-1, *[1] * per_class.ndim) + per_class)
 
 
-def mean_log_loss(neighbours: FloatArray, counts: IntArray) -> FloatArray:
+def mean_log_loss(neighbours: FloatArray, counts: FloatArray) -> FloatArray:
     """Return the mean decrease of a log density under random weights of the references.
 
     A sum of c kernels with exponential weights is close to a gamma variable with shape c, whose
@@ -303,7 +303,7 @@ def mean_log_loss(neighbours: FloatArray, counts: IntArray) -> FloatArray:
 
     Examples
     --------
-    >>> mean_log_loss(np.array([[1.0, 100.0]]), np.array([100, 100])).round(2)
+    >>> mean_log_loss(np.array([[1.0, 100.0]]), np.array([100.0, 100.0])).round(2)
     array([[0.57, 0.  ]])
     """
     from scipy.special import digamma
