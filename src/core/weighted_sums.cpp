@@ -107,6 +107,9 @@ struct Sight {
     // Lower bounds of all sums: by one reference, and by those that have been added.
     double single = 0.0, added = 0.0;
     double used = 0.0;  // the bound that cut and limit were made from
+    // What has been added since the sums were lengthened: kernels, their squares, and lower bounds.
+    bool touched = false;
+    Lanes once = every(0.0), squared = every(0.0), least = every(0.0);
 };
 
 template <class T>
@@ -173,7 +176,11 @@ private:
         }
         out_.equal[2 * place(i)] *= factor;
         out_.equal[2 * place(i) + 1] *= factor * factor;
-        sights_[extent(i)].added *= factor;
+        Sight& sight = sights_[extent(i)];
+        sight.added *= factor;
+        sight.once = sight.once * factor;
+        sight.squared = sight.squared * (factor * factor);
+        sight.least = sight.least * factor;
     }
 
     void look_as_far_as_needed(Index i) {
@@ -220,35 +227,39 @@ private:
         const double origin = out_.nearest[i][k_];
         const double *least = weightings_.least.data() + t * TILE,
                      *counts = weightings_.counts.data() + t * TILE;
-        Lanes once = every(0.0), squared = every(0.0), smallest_sums = every(0.0);
+        sight.touched = true;
         for (Index g = 0; g < GROUPS; ++g) {
             const Lanes all = kernel<T>((origin - distances[g]) * scale_);
             const Lanes value = where_at_most(every(sight.cut), all, all);
             matters[g] = larger(matters[g], value);
             const Lanes counted = load(counts + g * LANES) * value;
-            once += counted;
-            squared += counted * value;
-            smallest_sums += load(least + g * LANES) * value;
+            sight.once += counted;
+            sight.squared += counted * value;
+            sight.least += load(least + g * LANES) * value;
             double at[LANES];
             store(at, value);
             for (Index j = 0; j < LANES; ++j) values[g * LANES + j] = static_cast<T>(at[j]);
         }
-        out_.equal[2 * place(i)] += total(once);
-        out_.equal[2 * place(i) + 1] += total(squared);
-        sight.added += total(smallest_sums);
-        // A logarithm for every tile would take longer than what it saves.
-        if (sight.added > 2.0 * sight.used) look_as_far_as_needed(i);
         return true;
     }
 
+    // Not after every tile: sums over lanes and logarithms take a while.
     void lengthen() {
         for (Index i = 0; i < targets_.rows(); ++i) {
+            Sight& sight = sights_[extent(i)];
+            if (!sight.touched) continue;
             double* sums = out_.sums + place(i) * columns();
             T* sums_short = short_.data() + i * columns();
             for (Index c = 0; c < columns(); ++c) {
                 sums[c] += sums_short[c];
                 sums_short[c] = T(0);
             }
+            out_.equal[2 * place(i)] += total(sight.once);
+            out_.equal[2 * place(i) + 1] += total(sight.squared);
+            sight.added += total(sight.least);
+            sight.once = sight.squared = sight.least = every(0.0);
+            sight.touched = false;
+            if (sight.added > 2.0 * sight.used) look_as_far_as_needed(i);
         }
     }
 

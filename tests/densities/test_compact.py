@@ -64,7 +64,7 @@ def test_a_compact_order_halves_along_the_widest_coordinate(leaf):
         if len(rows) <= leaf:
             return
         widest = np.ptp(points[rows], axis=0).argmax()
-        half = -(-(-(-len(rows) // leaf)) // 2) * leaf
+        half = int(np.ceil(np.ceil(len(rows) / leaf) / 2)) * leaf
         values = points[rows, widest]
         assert values[:half].max() <= values[half:].min()
         check(rows[:half])
