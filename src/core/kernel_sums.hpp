@@ -24,6 +24,8 @@ struct Sums {
 void add_kernel_sums(Tiles tiles, Matrix tile_weights, Span<const std::int64_t> tile_class,
                      Matrix targets, Numbers scales, OutMatrix nearest, Sums sums);
 
+// The two parts of the work one by one, to be timed (benchmarks/densities.py).
+//
 // Fills out (targets, n_tiles * TILE) and lowers nearest (targets) where needed.
 void squared_distances(Tiles tiles, Matrix targets, OutMatrix out, Out nearest);
 

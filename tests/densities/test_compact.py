@@ -175,6 +175,8 @@ def test_many_references_and_weightings_go_in_pieces(monkeypatch):
     monkeypatch.setattr(class_densities, "TABLE_BYTES", 4 * 32 * 500)
     monkeypatch.setattr(class_densities, "STATE_BYTES", 1)
     pieces = run()
+    monkeypatch.setattr(class_densities, "PIECES_BYTES", 1)
+    np.testing.assert_array_equal(run(), pieces)
     monkeypatch.setattr(class_densities, "TILES_BYTES", 8 * 3 * 700)
     blocks = run()
     # Single precision; the pieces look as far as their own nearest reference asks for.

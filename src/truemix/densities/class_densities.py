@@ -28,8 +28,10 @@ from truemix.exceptions import InputError
 # Memory for the sums of the targets in one block, and the targets per thread and task.
 STATE_BYTES = 32 << 20
 THREAD_ROWS = 64
-# Memory for the weights of references in many weightings; more are processed in several pieces.
+# Memory for the weights of references in many weightings; more are processed in several pieces,
+# which are made once if all of them fit into PIECES_BYTES, with their coordinates.
 TABLE_BYTES = 64 << 20
+PIECES_BYTES = 160 << 20
 # From this many references on, targets are sorted so that neighbours skip the same tiles.
 MANY_REFERENCES = 1_000
 # Sums below this, relative to the total weight of the class, have lost precision to underflow.
@@ -108,18 +110,27 @@ class ClassDensities:
         for logs, scale, constants, one in zip(
             result, self._scales.tolist(), self._constants(totals), self._single(), strict=True
         ):
-            for rows, found in self._weighted(targets, weightings, totals, scale, np.float64):
-                lost = _lost(found.sums[..., :n_weightings], totals, np.float64)
-                # A sum of zero is computed again below.
-                with np.errstate(divide="ignore"):
-                    block = np.log(found.sums[..., :n_weightings])
-                block -= scale * found.nearest[..., None]
-                block = block.transpose(2, 0, 1) + constants
-                for b in np.flatnonzero(lost.any(axis=0)):
-                    again = first[rows][lost[:, b]]
-                    block[b, lost[:, b]] = one.log_likelihood(target[again], weightings[b])[0]
-                here = order.rows(rows)
-                logs[:, here] = block[:, targets.place[here] - rows.start]
+            for chunk, found in self._weighted(targets, weightings, totals, scale, np.float64):
+
+                def finish(
+                    block: slice, chunk: slice = chunk, found: WeightedSums = found,
+                    logs: FloatArray = logs, scale: float = scale,
+                    constants: FloatArray = constants, one: ClassDensities = one,
+                ) -> None:  # fmt: skip
+                    rows = slice(chunk.start + block.start, chunk.start + block.stop)
+                    sums = found.sums[block, :, :n_weightings]
+                    lost = _lost(sums, totals, np.float64)
+                    # A sum of zero is computed again below.
+                    with np.errstate(divide="ignore"):
+                        values = np.log(sums) - scale * found.nearest[block, :, None]
+                    values = values.transpose(2, 0, 1) + constants
+                    for b in np.flatnonzero(lost.any(axis=0)):
+                        again = target[first[rows][lost[:, b]]]
+                        values[b, lost[:, b]] = one.log_likelihood(again, weightings[b])[0]
+                    here = order.rows(rows)
+                    logs[:, here] = values[:, targets.place[here] - rows.start]
+
+                for_each_block(finish, len(found.nearest), THREAD_ROWS)
         return result
 
     def relative_log_likelihoods(
@@ -176,8 +187,8 @@ class ClassDensities:
         """Yield blocks of targets and their sums under all weightings, made on all cores."""
         n_classes, n_columns = self.reference.shape[1], _n_columns(len(weightings))
         rows_at_once = _rows_at_once(8 * n_classes * (n_columns + 3))
-        held = self._held_tiles is not None
-        held &= np.dtype(precision).itemsize * n_columns * len(self.codes) <= TABLE_BYTES
+        item_bytes = 8 * n_classes + np.dtype(precision).itemsize * n_columns
+        held = item_bytes * len(self.codes) <= PIECES_BYTES
         pieces = list(self._pieces(weightings, precision)) if held else None
         largest = totals.max(axis=0)
         for rows in row_blocks(len(targets.coordinates), rows_at_once):
