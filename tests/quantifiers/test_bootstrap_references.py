@@ -27,7 +27,7 @@ def test_references_are_resampled_within_each_class():
     codes = np.random.default_rng(0).choice(3, 200, p=[0.7, 0.2, 0.1])
     rows = np.array([resampled_rows(codes, number) for number in range(400)])
     assert (codes[rows] == codes).all()
-    counts = resample_counts(codes, np.arange(400))
+    counts = np.array(list(resample_counts(codes, np.arange(400))))
     np.testing.assert_array_equal(counts[7], np.bincount(rows[7], minlength=200))
     # How often an item is drawn is binomial: mean 1 and variance 1 - 1/n. The mean of 400 is known
     # to 0.05, and the largest of 200 deviations is below five of them.

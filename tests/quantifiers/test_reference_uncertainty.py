@@ -88,9 +88,10 @@ def test_replicates_scatter_around_the_plain_density_not_below_it():
     plain = kde_log_likelihood(P, codes, target, **SMOOTH)
     weights = reference_weights(60, np.arange(4000), seed=0)
     logs = kde_log_likelihood(P, codes, target, **SMOOTH, weights=weights)
-    found = np.empty((4000, 40, 3))
+    found = np.empty((4000, 40, 3), dtype=np.float32)
     densities = ClassDensities(P, codes, "aitchison", np.array([0.4]), 0.1)
-    densities.relative_log_likelihoods(target, weights, found)
+    parts = np.broadcast_to(np.eye(3), (4000, 3, 3))
+    densities.relative_log_likelihoods(target, weights, found, parts)
     best = plain.argmax(axis=1, keepdims=True)
 
     def ratios(matrices):
