@@ -77,14 +77,15 @@ def parts():
         density = ClassDensities(P, y, "aitchison", np.array([1.0]), 0.25)
         whole, matrix = best_of(7, lambda: density.log_likelihood(Q)[0])  # noqa: B023
         solver, _ = best_of(7, lambda: maximize_mixture(matrix))  # noqa: B023
-        Z = density._coordinates(Q)
-        tiles = density._held_tiles[0].coordinates
+        Z = density._targets(Q).coordinates
+        held = density._held_tiles[0]
+        tiles, boxes = held.coordinates, held.boxes
         rows = min(len(Z), 512)
         D, E = (np.empty((rows, tiles.shape[0] * tiles.shape[2])) for _ in range(2))
         near = np.zeros(rows)
 
         def distances(part):
-            loops.squared_distances(tiles, Z[part], D[part], near[part])  # noqa: B023
+            loops.squared_distances(tiles, boxes, Z[part], D[part], near[part])  # noqa: B023
 
         def exponentials(part):
             loops.kernel_values(D[part], near[part], 0.5, E[part])  # noqa: B023

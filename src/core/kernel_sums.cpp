@@ -1,13 +1,7 @@
-// Distances are sums of squared differences, not |w|^2 + |z|^2 - 2 w.z: the latter cancels badly
-// where coordinates are large against the bandwidth, which is where the tails are.
-//
-// A tile holds items of one class; an incomplete last tile is padded with a repeated item of weight
-// zero, which changes neither the nearest distance nor the sum. Targets are taken STRIP at a time,
-// so that a reference is loaded once for all of them.
-
 #include "kernel_sums.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "interrupt.hpp"
 #include "vector_math.hpp"
@@ -16,85 +10,122 @@ namespace truemix {
 
 namespace {
 
-constexpr Index GROUPS = TILE / LANES;
-// Terms below exp(-60) of the nearest one are skipped: a million of them amount to 1e-20.
-constexpr double NEGLIGIBLE = 60.0;
-// Tiles that are visited together should stay in the second-level cache.
-constexpr Index GROUP_BYTES = 1 << 17;
-// Groups of items whose distances are summed at once: enough independent sums to keep the
-// multiply-add units busy, few enough to stay in registers.
-#ifdef __AVX512F__
-constexpr Index AT_ONCE = 2;
-#else
-constexpr Index AT_ONCE = 1;
-#endif
+// What may be left out of a sum, relative to it.
+constexpr double LEFT_OUT = 1e-14;
 
-struct StripDistances {
-    Lanes at[STRIP][GROUPS];
+// How far a target has to look in one class. A reference at squared distance d with weight w is
+// known, so that the sum is at least w exp(-scale d). Together, references beyond
+// d + reach / scale amount to less than LEFT_OUT of that.
+struct Horizon {
+    double distance = INFINITE, reach = 0.0, limit = INFINITE;
+
+    void see(double d, double weight, double total, double least_scale) {
+        distance = d;
+        reach = weight > 0.0 ? std::log(total / (LEFT_OUT * weight)) : INFINITE;
+        limit = d + reach / least_scale;
+    }
 };
 
-inline StripDistances strip_distances(const double* tile, Matrix targets, Index first) {
-    const Index n = targets.columns();
-    const double* z = targets.data() + first * n;
-    StripDistances out;
-    for (Index group = 0; group < GROUPS; group += AT_ONCE) {
-        Lanes sums[STRIP][AT_ONCE] = {};
-        for (Index d = 0; d < n; ++d) {
-            for (Index g = 0; g < AT_ONCE; ++g) {
-                const Lanes w = load(tile + d * TILE + (group + g) * LANES);
-                for (Index s = 0; s < STRIP; ++s) {
-                    const Lanes difference = w - z[s * n + d];
-                    sums[s][g] += difference * difference;
-                }
+class SectionSums {
+public:
+    SectionSums(Tiles tiles, Matrix weights, Matrix targets, Numbers scales, OutMatrix nearest,
+                Sums sums)
+        : tiles_(tiles),
+          weights_(weights),
+          targets_(targets),
+          scales_(scales),
+          nearest_(nearest),
+          sums_(sums),
+          boxes_(targets),
+          horizons_(extent(targets.rows())) {
+        least_scale_ = *std::min_element(scales.begin(), scales.end());
+    }
+
+    // Before the first section of a class, whose references weigh this much in all.
+    void begin(double total) {
+        total_ = total;
+        std::fill(horizons_.begin(), horizons_.end(), Horizon());
+    }
+
+    void add(Index first, Index last, Index k) {
+        boxes_.fill(tiles_, first, last);
+        for (Index i = 0; i < targets_.rows(); ++i) look_nearby(i, k);
+        for (Index t = first; t < last; ++t) {
+            poll();
+            const double* bounds = boxes_.of(t);
+            for (Index i = 0; i < targets_.rows(); i += STRIP) {
+                bool wanted[STRIP], any = false;
+                for (Index s = 0; s < STRIP; ++s)
+                    any |= wanted[s] = bounds[i + s] < horizons_[extent(i + s)].limit;
+                if (!any) continue;
+                const StripDistances distances = strip_distances(tiles_[t], targets_, i);
+                for (Index s = 0; s < STRIP; ++s)
+                    if (wanted[s]) add_tile(t, i + s, k, distances.at[s]);
             }
         }
-        for (Index s = 0; s < STRIP; ++s)
-            for (Index g = 0; g < AT_ONCE; ++g) out.at[s][group + g] = sums[s][g];
     }
-    return out;
-}
 
-inline double nearest_of(const Lanes (&distances)[GROUPS]) {
-    Lanes least = distances[0];
-    for (Index g = 1; g < GROUPS; ++g) least = smaller(distances[g], least);
-    return smallest(least);
-}
+private:
+    // The nearest tile first: the better the horizon, the more can be skipped.
+    void look_nearby(Index i, Index k) {
+        const Index t = boxes_.nearest_tile(i);
+        if (!(boxes_.of(t)[i] < horizons_[extent(i)].distance)) return;
+        Distances distances;
+        tile_distances(tiles_[t], targets_[i], distances);
+        const double distance = nearest_of(distances);
+        if (distance < horizons_[extent(i)].distance) see(t, i, k, distances, distance);
+    }
+
+    // A reference that is nearer than all others so far.
+    void see(Index t, Index i, Index k, const Distances& distances, double distance) {
+        const double weight = weight_at(distances, distance, weights_[t].data());
+        horizons_[extent(i)].see(distance, weight, total_, least_scale_);
+        const double before = nearest_[i][k];
+        if (distance >= before) return;
+        nearest_[i][k] = distance;
+        for (Index b = 0; b < scales_.size(); ++b) {
+            double& sum = sums_(b, i, k);
+            if (sum > 0.0) sum *= exp_negative((distance - before) * scales_[b]);
+        }
+    }
+
+    void add_tile(Index t, Index i, Index k, const Distances& distances) {
+        const double tile_nearest = nearest_of(distances);
+        Horizon& horizon = horizons_[extent(i)];
+        if (tile_nearest < horizon.distance) see(t, i, k, distances, tile_nearest);
+        const double* weights = weights_[t].data();
+        const double origin = nearest_[i][k];
+        for (Index b = 0; b < scales_.size(); ++b) {
+            const double scale = scales_[b];
+            if (!((tile_nearest - horizon.distance) * scale < horizon.reach)) continue;
+            Lanes added = every(0.0);
+            for (Index g = 0; g < GROUPS; ++g)
+                added += load(weights + g * LANES) * exp_negative((origin - distances[g]) * scale);
+            sums_(b, i, k) += total(added);
+        }
+    }
+
+    Tiles tiles_;
+    Matrix weights_, targets_;
+    Numbers scales_;
+    OutMatrix nearest_;
+    Sums sums_;
+    BoxDistances boxes_;
+    std::vector<Horizon> horizons_;
+    double least_scale_, total_ = 0.0;
+};
 
 }  // namespace
 
 void add_kernel_sums(Tiles tiles, Matrix tile_weights, Span<const std::int64_t> tile_class,
                      Matrix targets, Numbers scales, OutMatrix nearest, Sums sums) {
-    const Index group = std::max<Index>(1, GROUP_BYTES / (8 * TILE * tiles.n_coordinates));
-    for (Index start = 0; start < tiles.n_tiles; start += group) {
-        const Index end = std::min(start + group, tiles.n_tiles);
-        for (Index first = 0; first < targets.rows(); first += STRIP) {
-            poll();
-            for (Index t = start; t < end; ++t) {
-                const StripDistances distances = strip_distances(tiles[t], targets, first);
-                const double* weights = tile_weights[t].data();
-                const Index k = tile_class[t];
-                for (Index s = 0; s < STRIP; ++s) {
-                    const double tile_nearest = nearest_of(distances.at[s]);
-                    const double before = nearest[first + s][k];
-                    const double origin = std::min(before, tile_nearest);
-                    nearest[first + s][k] = origin;
-                    for (Index b = 0; b < scales.size(); ++b) {
-                        const double scale = scales[b];
-                        double& sum = sums(b, first + s, k);
-                        if (origin < before && sum > 0.0)
-                            sum *= exp_negative((origin - before) * scale);
-                        if ((tile_nearest - origin) * scale < NEGLIGIBLE) {
-                            Lanes added = every(0.0);
-                            for (Index g = 0; g < GROUPS; ++g)
-                                added += load(weights + g * LANES) *
-                                         exp_negative((origin - distances.at[s][g]) * scale);
-                            sum += total(added);
-                        }
-                    }
-                }
-            }
-        }
-    }
+    if (targets.rows() == 0 || scales.size() == 0) return;
+    SectionSums section(tiles, tile_weights, targets, scales, nearest, sums);
+    for_each_class(tile_class, [&](Index start, Index end, Index k) {
+        section.begin(sum({tile_weights[start].data(), (end - start) * TILE}));
+        for (Index first = start; first < end; first += SECTION)
+            section.add(first, std::min(first + SECTION, end), k);
+    });
 }
 
 void squared_distances(Tiles tiles, Matrix targets, OutMatrix out, Out nearest) {

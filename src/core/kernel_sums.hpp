@@ -1,21 +1,9 @@
 // Squared distances to tiles of references, and sums of kernels over them.
 #pragma once
 
-#include "arrays.hpp"
+#include "tiles.hpp"
 
 namespace truemix {
-
-// Items in a tile, and targets that are taken together.
-constexpr Index TILE = 32, STRIP = 4;
-
-// References in tiles: coordinate d of item j of tile t is at data[(t * n_coordinates + d) * TILE +
-// j].
-struct Tiles {
-    const double* data;
-    Index n_tiles, n_coordinates;
-
-    const double* operator[](Index t) const { return data + t * n_coordinates * TILE; }
-};
 
 // Sums (bandwidths, targets, classes); the bandwidths need not follow each other without gaps.
 struct Sums {
@@ -32,10 +20,12 @@ struct Sums {
 // sums(b, i, k) is the weighted sum of exp(-scales[b] * (distance - nearest[i][k])) over the
 // references of class k seen so far, and nearest[i][k] their smallest squared distance (infinity
 // before the first), so that sums neither overflow nor vanish. The number of targets is a multiple
-// of STRIP.
+// of STRIP. What is added for a target does not depend on the others.
 void add_kernel_sums(Tiles tiles, Matrix tile_weights, Span<const std::int64_t> tile_class,
                      Matrix targets, Numbers scales, OutMatrix nearest, Sums sums);
 
+// The two parts of the work one by one, to be timed (benchmarks/densities.py).
+//
 // Fills out (targets, n_tiles * TILE) and lowers nearest (targets) where needed.
 void squared_distances(Tiles tiles, Matrix targets, OutMatrix out, Out nearest);
 

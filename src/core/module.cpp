@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "allocation.hpp"
+#include "compact_order.hpp"
 #include "confusion.hpp"
 #include "densities.hpp"
 #include "diagnostics.hpp"
@@ -28,6 +29,7 @@
 #include "replicates.hpp"
 #include "symmetric.hpp"
 #include "vector_math.hpp"
+#include "weighted_sums.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -42,6 +44,7 @@ using In2 = Array<const double, 2>;
 using In3 = Array<const double, 3>;
 using InOut1 = Array<double, 1>;
 using InOut2 = Array<double, 2>;
+using InOut3 = Array<double, 3>;
 using Whole1 = Array<const std::int64_t, 1>;
 using State = Array<std::uint64_t, 1>;
 
@@ -87,11 +90,14 @@ auto without_lock(F work) {
     return work();
 }
 
-Tiles tiles_of(const In3& tiles, const In2& targets) {
+Tiles tiles_of(const In3& tiles, const In3& boxes, const In2& targets) {
     require(tiles.shape(2) == extent(TILE), "tiles must hold TILE items");
     require(tiles.shape(1) == targets.shape(1), "tiles and targets need the same coordinates");
     require(targets.shape(0) % extent(STRIP) == 0, "targets must come in full strips");
-    return {tiles.data(), size(tiles.shape(0)), size(tiles.shape(1))};
+    require(
+        boxes.shape(0) == tiles.shape(0) && boxes.shape(1) == 2 && boxes.shape(2) == tiles.shape(1),
+        "each tile needs a box");
+    return {tiles.data(), boxes.data(), size(tiles.shape(0)), size(tiles.shape(1))};
 }
 
 Steps steps_of(std::int64_t skipped, std::int64_t kept, std::int64_t thinning) {
@@ -104,14 +110,86 @@ Layout make_layout(In2 L, In1 w, In1 x) {
     return without_lock([&] { return Layout(table(L), span(w), span(x)); });
 }
 
+template <class T>
+void bind_weighted_sums(nb::module_& m) {
+    m.def(
+        "add_weighted_sums",
+        [](In3 tiles, In3 boxes, Whole1 tile_class, Array<const T, 2> weights, In1 least,
+           In1 counts, In1 totals, In2 targets, double scale, InOut2 nearest, InOut3 sums,
+           InOut3 equal) {
+            const Tiles t = tiles_of(tiles, boxes, targets);
+            const std::size_t items = tiles.shape(0) * tiles.shape(2);
+            const std::size_t n = targets.shape(0), K = totals.shape(0);
+            require(weights.shape(0) == items && weights.shape(1) % extent(COLUMNS) == 0 &&
+                        least.shape(0) == items && counts.shape(0) == items,
+                    "each item needs weights, in full registers");
+            require(nearest.shape(0) == n && nearest.shape(1) == K && sums.shape(0) == n &&
+                        sums.shape(1) == K && sums.shape(2) == weights.shape(1) &&
+                        equal.shape(0) == n && equal.shape(1) == K && equal.shape(2) == 2,
+                    "sums must be (targets, classes, columns)");
+            require(tile_class.shape(0) == tiles.shape(0), "each tile needs a class");
+            for (std::int64_t k : span(tile_class)) require(k >= 0 && k < size(K), "no such class");
+            without_lock([&] {
+                add_weighted_sums<T>(
+                    t, span(tile_class), {table(weights), span(least), span(counts), span(totals)},
+                    table(targets), scale, {table(nearest), sums.data(), equal.data()});
+            });
+        },
+        "tiles"_a, "boxes"_a, "tile_class"_a, "weights"_a.noconvert(), "least"_a, "counts"_a,
+        "totals"_a, "targets"_a, "scale"_a, "nearest"_a.noconvert(), "sums"_a.noconvert(),
+        "equal"_a.noconvert(), "Add the tiles' kernels under many weightings, in place.");
+}
+
+void bind_mix_classes(nb::module_& m) {
+    m.def(
+        "mix_classes",
+        [](In3 parts, In2 factors, In2 offsets, In3 sums, Whole1 rows, Whole1 bounds,
+           Array<float, 3> out) {
+            const std::size_t n = offsets.shape(0), K = factors.shape(0),
+                              columns = factors.shape(1);
+            require(parts.shape(0) == K && parts.shape(1) == K && parts.shape(2) == columns &&
+                        offsets.shape(1) == K && sums.shape(0) == n && sums.shape(1) == K &&
+                        sums.shape(2) == columns && columns % extent(LANES) == 0 &&
+                        out.shape(0) <= columns && out.shape(2) == K && bounds.shape(0) == n + 1,
+                    "parts, factors, offsets, sums and out must fit");
+            const Span<const std::int64_t> to = span(rows), ends = span(bounds);
+            for (std::int64_t row : to)
+                require(row >= 0 && row < size(out.shape(1)), "no such row");
+            for (std::size_t i = 0; i <= n; ++i)
+                require(
+                    ends[size(i)] >= (i == 0 ? 0 : ends[size(i) - 1]) && ends[size(i)] <= to.size(),
+                    "bounds must ascend within the rows");
+            without_lock([&] {
+                mix_classes({parts.data(), table(factors), table(offsets), sums.data(), to, ends},
+                            out.data(), size(out.shape(0)), size(out.shape(1)));
+            });
+        },
+        "parts"_a, "factors"_a, "offsets"_a, "sums"_a, "rows"_a, "bounds"_a, "out"_a.noconvert(),
+        "Fill rows of ``out`` with relative log-likelihoods of classes that are mixtures.");
+}
+
 void bind_kernel_sums(nb::module_& m) {
+    m.attr("COLUMNS") = COLUMNS;
+    // Sums below this, relative to the total weight, may lack terms that matter.
+    m.attr("VANISHED_SINGLE") = VANISHING<float> / LEFT_OUT<float>;
+    m.attr("VANISHED_DOUBLE") = VANISHING<double> / LEFT_OUT<double>;
+    bind_weighted_sums<float>(m);
+    bind_weighted_sums<double>(m);
+    bind_mix_classes(m);
+    m.def(
+        "compact_order",
+        [](In2 points, std::int64_t leaf) {
+            require(leaf > 0, "a part has at least one point");
+            return made(without_lock([&] { return compact_order(table(points), leaf); }));
+        },
+        "points"_a, "leaf"_a, "Return row numbers in an order in which neighbours are close.");
     m.attr("TILE") = TILE;
     m.attr("STRIP") = STRIP;
     m.def(
         "add_kernel_sums",
-        [](In3 tiles, In2 tile_weights, Whole1 tile_class, In2 targets, In1 scales, InOut2 nearest,
-           nb::ndarray<double, nb::ndim<3>, nb::device::cpu> sums) {
-            const Tiles t = tiles_of(tiles, targets);
+        [](In3 tiles, In3 boxes, In2 tile_weights, Whole1 tile_class, In2 targets, In1 scales,
+           InOut2 nearest, nb::ndarray<double, nb::ndim<3>, nb::device::cpu> sums) {
+            const Tiles t = tiles_of(tiles, boxes, targets);
             const Index K = size(nearest.shape(1));
             require(
                 sums.shape(0) == scales.shape(0) && sums.shape(1) == targets.shape(0) &&
@@ -129,19 +207,19 @@ void bind_kernel_sums(nb::module_& m) {
                                 {sums.data(), static_cast<Index>(sums.stride(0)), K});
             });
         },
-        "tiles"_a, "tile_weights"_a, "tile_class"_a, "targets"_a, "scales"_a,
+        "tiles"_a, "boxes"_a, "tile_weights"_a, "tile_class"_a, "targets"_a, "scales"_a,
         "nearest"_a.noconvert(), "sums"_a.noconvert(),
         "Add the tiles' kernels to each target's class sums, in place.");
     m.def(
         "squared_distances",
-        [](In3 tiles, In2 targets, InOut2 out, InOut1 nearest) {
-            const Tiles t = tiles_of(tiles, targets);
+        [](In3 tiles, In3 boxes, In2 targets, InOut2 out, InOut1 nearest) {
+            const Tiles t = tiles_of(tiles, boxes, targets);
             require(out.shape(0) == targets.shape(0) && nearest.shape(0) == targets.shape(0) &&
                         size(out.shape(1)) == t.n_tiles * TILE,
                     "out must be (targets, items)");
             without_lock([&] { squared_distances(t, table(targets), table(out), span(nearest)); });
         },
-        "tiles"_a, "targets"_a, "out"_a.noconvert(), "nearest"_a.noconvert(),
+        "tiles"_a, "boxes"_a, "targets"_a, "out"_a.noconvert(), "nearest"_a.noconvert(),
         "Fill ``out`` with squared distances, and lower ``nearest`` where needed.");
     m.def(
         "kernel_values",

@@ -37,13 +37,28 @@ inline Lanes exp_negative(const Lanes& exponent) {
     return p * from_bits((bits_of(shifted) << std::int64_t{52}) + bias);
 }
 
+// The same to 1e-8 of the value, which is enough for single precision.
+inline Lanes rough_exp_negative(const Lanes& exponent) {
+    const Lanes x = larger(exponent, every(-708.0));
+    const Lanes shifted = x * LOG2_E + ROUND;
+    const Lanes r = x - (shifted - ROUND) * (LN2_HIGH + LN2_LOW);
+    // Taylor to degree 7: the next term is below 6e-9 of the sum.
+    const Lanes r2 = r * r;
+    const Lanes a = (1.0 + r) + r2 * (1.0 / 2.0 + r * (1.0 / 6.0));
+    const Lanes b = (1.0 / 24.0 + r * (1.0 / 120.0)) + r2 * (1.0 / 720.0 + r * (1.0 / 5040.0));
+    constexpr std::int64_t bias = std::int64_t{1023} << 52;
+    return (a + (r2 * r2) * b) * from_bits((bits_of(shifted) << std::int64_t{52}) + bias);
+}
+
 inline double exp_negative(double x) {
     double at[LANES];
     store(at, exp_negative(every(x)));
     return at[0];
 }
 
-// log(x) for normal numbers, at least 2.3e-308 and finite.
+constexpr double SMALLEST_NORMAL = 2.3e-308;
+
+// log(x) for normal numbers, at least SMALLEST_NORMAL and finite.
 inline Lanes log_positive(const Lanes& x) {
     constexpr std::int64_t one = 0x3FF0000000000000, root_half = 0x3FE6A09E667F3BCD;
     constexpr std::int64_t mantissa = 0x000FFFFFFFFFFFFF, two_52 = 0x4330000000000000;

@@ -18,9 +18,8 @@ MIN_REPLICATES = 40
 # class is a million times less likely. Those of larger batches are held in half precision; if they
 # do not fit either, they are made in several passes.
 HELD_BYTES = 270_000_000
-SINGLE_BYTES = 4
+DOUBLE_BYTES, SINGLE_BYTES, HALF_BYTES = 8, 4, 2
 HALF_HELD_BYTES = 400_000_000
-HALF_BYTES = 2
 # Memory for the part of the replicates that is converted at a time.
 FILL_BYTES = 32 << 20
 
@@ -45,6 +44,11 @@ def number_of_replicates(n_items: int, n_columns: int) -> int:
 def replicates_at_once(n_items: int, n_columns: int) -> int:
     """Return how many replicates of a batch of this size fit into memory at once."""
     return int(max(1, HALF_HELD_BYTES // (HALF_BYTES * n_items * n_columns)))
+
+
+def doubles_at_once(n_items: int, n_columns: int) -> int:
+    """Return how many matrices in double precision fit into memory at once."""
+    return int(max(1, HELD_BYTES // (DOUBLE_BYTES * n_items * n_columns)))
 
 
 def bags_at_once(bags: list[IntArray], n_items: int, n_columns: int) -> Iterator[list[IntArray]]:

@@ -17,7 +17,8 @@ from truemix._threads import for_each_block
 LONG = {
     "kernel sums": """
 T, Z = np.zeros((20_000, 50, 32)), np.zeros((4_000, 50))
-_core.add_kernel_sums(T, np.ones((20_000, 32)), np.zeros(20_000, dtype=np.int64), Z, np.ones(3),
+_core.add_kernel_sums(T, np.zeros((20_000, 2, 50)), np.ones((20_000, 32)),
+                      np.zeros(20_000, dtype=np.int64), Z, np.ones(3),
                       np.full((4_000, 1), np.inf), np.zeros((3, 4_000, 1)))
 """,
     "gibbs": """

@@ -6,8 +6,9 @@ import pytest
 from support import posteriors
 from truemix import _core
 from truemix._core import first_equal
-from truemix.densities import class_densities
+from truemix.densities import class_densities, kde_log_likelihood
 from truemix.densities.class_densities import ClassDensities
+from truemix.densities.distinct import distinct_rows, sums_of_equal
 
 BANDWIDTHS = np.array([0.05, 0.4])
 
@@ -18,13 +19,17 @@ def rounded(n, seed):
     return P / P.sum(axis=1, keepdims=True), codes
 
 
-def apart(monkeypatch):
-    """Let every row be distinct."""
-    monkeypatch.setattr(_core, "first_equal", lambda P, codes=None: np.arange(len(P)))
+def densities(P, codes, bandwidths=BANDWIDTHS):
+    """Distinct references with their counts, and how to merge weights of all of them."""
+    rows, place = distinct_rows(P, codes)
+    counts = np.bincount(place).astype(float)
+    merged = ClassDensities(P[rows], codes[rows], "aitchison", bandwidths, 0.1, counts)
+    return merged, lambda weights: sums_of_equal(weights, place, len(rows))
 
 
-def densities(P, codes):
-    return ClassDensities(P, codes, "aitchison", BANDWIDTHS, 0.1)
+def expanded(P, codes, bandwidths=BANDWIDTHS):
+    """Every reference by itself."""
+    return ClassDensities(P, codes, "aitchison", bandwidths, 0.1)
 
 
 def test_the_first_equal_row_is_found():
@@ -48,10 +53,12 @@ def test_densities_are_those_of_every_row_by_itself(monkeypatch):
     (P, codes), (target, _) = rounded(300, 0), rounded(400, 1)
     weights = np.random.default_rng(0).exponential(size=300)
     weights[::5] = 0.0
-    found = [densities(P, codes).log_likelihood(target, each) for each in (None, weights)]
-    apart(monkeypatch)
+    merged, merge = densities(P, codes)
+    assert len(merged.codes) < 200
+    found = [merged.log_likelihood(target), merged.log_likelihood(target, merge(weights))]
+    monkeypatch.setattr(_core, "first_equal", lambda P, codes=None: np.arange(len(P)))
     for weighting, result in zip((None, weights), found, strict=True):
-        expected = densities(P, codes).log_likelihood(target, weighting)
+        expected = expanded(P, codes).log_likelihood(target, weighting)
         np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-12)
 
 
@@ -64,17 +71,18 @@ def test_replicates_are_those_of_every_row_by_itself(monkeypatch, zeros):
         weightings[:, ::2] = 0.0
     parts = np.random.default_rng(1).dirichlet(np.ones(3), size=(7, 3))
 
-    def found():
-        reweighted = densities(P, codes).log_likelihoods(target, weightings)
-        relative = np.empty((7, 400, 3))
-        one = ClassDensities(P, codes, "aitchison", BANDWIDTHS[1:], 0.1)
-        one.relative_log_likelihoods(target, weightings, relative, parts)
-        return reweighted, relative
+    def found(make, merge):
+        relative = np.empty((7, 400, 3), dtype=np.float32)
+        one = make(P, codes, BANDWIDTHS[1:])
+        one.relative_log_likelihoods(target, merge(weightings), relative, parts)
+        return make(P, codes).log_likelihoods(target, merge(weightings)), relative
 
-    merged = found()
-    apart(monkeypatch)
-    for result, expected in zip(merged, found(), strict=True):
-        np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-12)
+    result = found(lambda *data: densities(*data)[0], densities(P, codes)[1])
+    monkeypatch.setattr(_core, "first_equal", lambda P, codes=None: np.arange(len(P)))
+    expected = found(expanded, lambda weights: weights)
+    np.testing.assert_allclose(result[0], expected[0], rtol=1e-12, atol=1e-12)
+    # Single precision, and terms below 1e-6 of a sum are left out.
+    np.testing.assert_allclose(result[1], expected[1], rtol=0, atol=5e-6)
 
 
 def test_equal_rows_are_evaluated_once(monkeypatch):
@@ -87,7 +95,7 @@ def test_equal_rows_are_evaluated_once(monkeypatch):
         return add(tiles, weights, Z, *others)
 
     monkeypatch.setattr(class_densities, "_add_tiles", counted)
-    densities(P, codes).log_likelihood(target)
+    kde_log_likelihood(P, codes, target, bandwidth=0.3)
     strip = _core.STRIP
     n_targets = len(np.unique(target, axis=0))
     assert set(n_pairs) == {

@@ -176,7 +176,7 @@ def test_many_weightings_are_weightings_one_by_one(monkeypatch):
         for w in weightings
     ]
     # Small blocks, so that each class is met in several parts.
-    monkeypatch.setattr(class_densities, "KERNEL_BYTES", 8 * 64 * 44)
+    monkeypatch.setattr(class_densities, "TABLE_BYTES", 8 * 64 * 16)
     found = kde_log_likelihood(reference, labels, target, bandwidth=[0.02, 1.0], weights=weightings)
     assert found.shape == (2, 6, 41, 3)
     assert_exact(found, np.stack(expected, axis=1))

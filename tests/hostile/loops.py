@@ -111,9 +111,10 @@ def _kernels(references, targets, weights, scale):
     four = np.resize(targets, (_core.STRIP, K))
     nearest, sums = np.full((_core.STRIP, 1), np.inf), np.zeros((1, _core.STRIP, 1))
     tile_weights, first = np.resize(weights, (1, _core.TILE)), np.zeros(1, dtype=np.int64)
-    _core.add_kernel_sums(tiles, tile_weights, first, four, scale, nearest, sums)
+    boxes = np.stack([tiles.min(axis=2), tiles.max(axis=2)], axis=1)
+    _core.add_kernel_sums(tiles, boxes, tile_weights, first, four, scale, nearest, sums)
     out = np.empty((_core.STRIP, _core.TILE))
-    _core.squared_distances(tiles, four, out, nearest[:, 0].copy())
+    _core.squared_distances(tiles, boxes, four, out, nearest[:, 0].copy())
     return _core.kernel_values(out, nearest[:, 0].copy(), scale[0], np.empty_like(out))
 
 

@@ -6,6 +6,7 @@ from scipy import stats
 
 from truemix import InputError, _threads
 from truemix.inference import _replicate_run, sample_mixture, sample_mixtures, sample_replicates
+from truemix.inference.bags import plain_bags
 from truemix.inference.replicates import sample_blocks
 from truemix.inference.sampling import check_seed, check_settings
 
@@ -97,7 +98,9 @@ def test_a_bag_has_the_same_draws_alone_or_among_many_in_blocks_or_at_once(monke
     settings = check_settings(3, 1.0, 1.0, 48, 500, "auto")
     seeds = [check_seed(5) for _ in bags]
     turns = [np.arange(first, 12, 5) for first in range(5)]
-    in_blocks = sample_blocks([(t, replicates[t]) for t in turns], 12, bags, settings, seeds)
+    in_blocks = sample_blocks(
+        [(t, replicates[t]) for t in turns], 12, plain_bags(bags), settings, seeds
+    )
     monkeypatch.setattr(_threads, "n_threads", lambda: 1)
     for bag, sample, blocked in zip(bags, together, in_blocks, strict=True):
         (alone,) = sample_replicates(replicates, [bag], draws=48, random_state=5)

@@ -218,9 +218,10 @@ def test_the_bootstrap_of_a_mean_has_the_variance_of_a_mean(inner, reference, ta
 @pytest.mark.parametrize("inner", [CC(), PCC(), ACC(), EMQ(), KDEy(**SMOOTH)], ids=repr)
 def test_the_bootstrap_repeats_the_quantifier_on_resampled_items(inner, reference, target):
     fitted = Bootstrap(inner, draws=7, random_state=0).fit(*reference)
-    rows = np.random.default_rng(0).integers(0, len(target), (7, len(target)))
+    # Items are resampled in the order of their contents.
+    items, rng = fitted.summarize(target).scored()[0], np.random.default_rng(0)
     point = clone(inner).fit(*reference)
-    expected = [point.predict(target[r]) for r in rows]
+    expected = [point.predict(items[rng.integers(0, len(items), len(items))]) for _ in range(7)]
     np.testing.assert_allclose(fitted.quantify(target).draws, expected, atol=1e-9)
     batch = fitted.quantify(target).of("batch")
     np.testing.assert_allclose(batch.draws, np.tile(point.predict(target), (7, 1)))

@@ -193,7 +193,8 @@ def test_groups_and_large_batches_have_the_answers_they_have_alone(monkeypatch):
             np.testing.assert_array_equal(estimate.draws, alone.draws)
     whole = quantifier.quantify(target)
     # Room for 40 replicates at a time.
-    monkeypatch.setattr(_replicate_budget, "HELD_BYTES", 40 * 4 * target.size)
+    monkeypatch.setattr(_replicate_budget, "MIN_REPLICATES", 100)
+    monkeypatch.setattr(_replicate_budget, "HALF_HELD_BYTES", 40 * 2 * target.size)
     in_blocks = quantifier.quantify(target)
     assert in_blocks.diagnostics["replicates"] == 100
     np.testing.assert_array_equal(in_blocks.draws, whole.draws)

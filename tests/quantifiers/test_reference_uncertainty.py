@@ -88,9 +88,10 @@ def test_replicates_scatter_around_the_plain_density_not_below_it():
     plain = kde_log_likelihood(P, codes, target, **SMOOTH)
     weights = reference_weights(60, np.arange(4000), seed=0)
     logs = kde_log_likelihood(P, codes, target, **SMOOTH, weights=weights)
-    found = np.empty((4000, 40, 3))
+    found = np.empty((4000, 40, 3), dtype=np.float32)
     densities = ClassDensities(P, codes, "aitchison", np.array([0.4]), 0.1)
-    densities.relative_log_likelihoods(target, weights, found)
+    parts = np.broadcast_to(np.eye(3), (4000, 3, 3))
+    densities.relative_log_likelihoods(target, weights, found, parts)
     best = plain.argmax(axis=1, keepdims=True)
 
     def ratios(matrices):
@@ -211,14 +212,30 @@ def test_large_batches_and_many_groups_go_in_blocks_with_the_same_answers(monkey
     found = BayesianKDEy(**SMOOTH, random_state=0).fit(P, codes)
     whole, by_group = found.quantify(target), found.quantify_by(target, groups)
     # One group's replicates at once, and the whole batch in two passes.
-    monkeypatch.setattr(_replicate_budget, "HELD_BYTES", 4 * 100 * 3 * 70)
+    monkeypatch.setattr(_replicate_budget, "MIN_REPLICATES", 100)
+    monkeypatch.setattr(_replicate_budget, "HALF_HELD_BYTES", 2 * 50 * 3 * 130)
     np.testing.assert_array_equal(found.quantify(target).draws, whole.draws)
+    monkeypatch.setattr(_replicate_budget, "HELD_BYTES", 4 * 100 * 3 * 70)
     again = found.quantify_by(target, groups)
     for group in "abc":
         np.testing.assert_array_equal(again[group].draws, by_group[group].draws)
-    # Where it would take too many passes there are fewer replicates.
-    monkeypatch.setattr(_replicate_budget, "HELD_BYTES", 4 * 3 * 130 * 8)
-    assert found.quantify(target).diagnostics["replicates"] == 48
+    # Where they would not fit there are fewer replicates.
+    monkeypatch.setattr(_replicate_budget, "MIN_REPLICATES", 40)
+    assert found.quantify(target).diagnostics["replicates"] == 50
+
+
+def test_half_precision_of_a_large_batch_moves_draws_by_less_than_their_error(monkeypatch):
+    P, codes = posteriors(90, 3, seed=0)
+    target, _ = posteriors(130, 3, seed=1)
+    found = BayesianKDEy(**SMOOTH, random_state=0).fit(P, codes)
+    single = found.quantify(target)
+    monkeypatch.setattr(_replicate_budget, "HELD_BYTES", 1000)
+    half = found.quantify(target)
+    assert (half.draws != single.draws).any()
+    # The draws follow each other: a class of an item changes here and there.
+    error = single.diagnostics["mcse"]
+    assert (np.abs(half.prevalence - single.prevalence) < error).all()
+    np.testing.assert_allclose(half.draws.std(axis=0), single.draws.std(axis=0), rtol=0.02)
 
 
 def test_of_a_huge_batch_one_block_of_replicates_is_held_at_a_time(monkeypatch):
@@ -235,7 +252,8 @@ def test_of_a_huge_batch_one_block_of_replicates_is_held_at_a_time(monkeypatch):
         return block
 
     monkeypatch.setattr(KernelDensity, "replicates", watched)
-    monkeypatch.setattr(_replicate_budget, "HELD_BYTES", 4 * 3 * 130 * 25)
+    monkeypatch.setattr(_replicate_budget, "MIN_REPLICATES", 100)
+    monkeypatch.setattr(_replicate_budget, "HALF_HELD_BYTES", 2 * 3 * 130 * 25)
     found.quantify(target)
     assert alive == [0, 0, 0, 0]
 

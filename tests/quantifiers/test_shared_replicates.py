@@ -102,9 +102,9 @@ def test_draws_of_a_few_bags_are_held_at_a_time(quantifier, monkeypatch):
     inference, asked = type(fitted.inference_), []
     infer = inference.infer
 
-    def watched(self, replicates, own, weights=None):
+    def watched(self, replicates, own):
         asked.append(len(own))
-        return infer(self, replicates, own, weights)
+        return infer(self, replicates, own)
 
     monkeypatch.setattr(inference, "infer", watched)
     monkeypatch.setattr(posterior, "DRAWS_BYTES", 2 * 16 * 60 * 3)

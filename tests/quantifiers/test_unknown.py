@@ -148,7 +148,8 @@ def test_groups_files_and_huge_batches_know_it_too(kind, reference, tmp_path, mo
     loaded = truemix.load(tmp_path / "q.npz").quantify(P)
     assert loaded.unknown.share == whole.unknown.share
     # A third of the replicates at once.
-    monkeypatch.setattr(_replicate_budget, "HELD_BYTES", 4 * P.size * 34)
+    monkeypatch.setattr(_replicate_budget, "MIN_REPLICATES", 100)
+    monkeypatch.setattr(_replicate_budget, "HALF_HELD_BYTES", 2 * 4 * 200 * 34)
     in_parts = quantifier.quantify(P)
     np.testing.assert_allclose(in_parts.prevalence, whole.prevalence, rtol=1e-12)
     assert in_parts.unknown.share == pytest.approx(whole.unknown.share, rel=1e-12)

@@ -12,6 +12,9 @@ _State = npt.NDArray[np.uint64]
 VARIABLE: str
 TILE: int
 STRIP: int
+COLUMNS: int
+VANISHED_SINGLE: float
+VANISHED_DOUBLE: float
 SMALLEST: float
 TAIL: float
 instructions: str
@@ -21,6 +24,7 @@ def supported_instructions() -> list[str]: ...
 # Densities.
 def add_kernel_sums(
     tiles: _Floats,
+    boxes: _Floats,
     tile_weights: _Floats,
     tile_class: _Integers,
     targets: _Floats,
@@ -28,7 +32,33 @@ def add_kernel_sums(
     nearest: _Floats,
     sums: _Floats,
 ) -> None: ...
-def squared_distances(tiles: _Floats, targets: _Floats, out: _Floats, nearest: _Floats) -> None: ...
+def add_weighted_sums(
+    tiles: _Floats,
+    boxes: _Floats,
+    tile_class: _Integers,
+    weights: npt.NDArray[np.floating],
+    least: _Floats,
+    counts: _Floats,
+    totals: _Floats,
+    targets: _Floats,
+    scale: float,
+    nearest: _Floats,
+    sums: _Floats,
+    equal: _Floats,
+) -> None: ...
+def mix_classes(
+    parts: _Floats,
+    factors: _Floats,
+    offsets: _Floats,
+    sums: _Floats,
+    rows: _Integers,
+    bounds: _Integers,
+    out: npt.NDArray[np.floating],
+) -> None: ...
+def compact_order(points: _Floats, leaf: int) -> _Integers: ...
+def squared_distances(
+    tiles: _Floats, boxes: _Floats, targets: _Floats, out: _Floats, nearest: _Floats
+) -> None: ...
 def kernel_values(distances: _Floats, nearest: _Floats, scale: float, out: _Floats) -> None: ...
 def exp_negative(x: _Floats) -> _Floats: ...
 def log_positive(x: _Floats) -> _Floats: ...

@@ -38,13 +38,14 @@ calibration of modern neural networks", ICML.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from truemix._saved_arrays import read_classes, read_flag, read_floats, read_number
-from truemix._threads import for_each_block, one_blas_thread
+from truemix._threads import for_each_block, n_threads, one_blas_thread
 from truemix._typing import AnyArray, FloatArray
 from truemix.calibration._items import Items, floored_log
 from truemix.calibration._softmax_regression import (
@@ -64,6 +65,8 @@ MAX_PARAMETER = 1e9
 # Newton decrement at which refits stop, in units of the total log-likelihood: parameters are then
 # within about 3 % of their standard error.
 REFIT_DECREMENT = 1e-3
+# Memory for the weightings of refits that are held at once.
+WEIGHTS_BYTES = 64 << 20
 
 
 class Calibrator:
@@ -148,16 +151,27 @@ class Calibrator:
         """
         self._check_fitted()
         items = Items.checked(P, y, self.classes_)
-        weights = [items.weights(row, f"weightings[{b}]") for b, row in enumerate(weightings)]
         tolerance = Tolerance(np.inf, REFIT_DECREMENT / items.code.size)
+        refitted: list[Self] = []
+        rows = enumerate(weightings)
+        at_once = max(n_threads(), WEIGHTS_BYTES // (8 * items.code.size))
+        with one_blas_thread():
+            while block := list(islice(rows, at_once)):
+                weights = [items.weights(row, f"weightings[{b}]") for b, row in block]
+                refitted += self._refitted(items, weights, tolerance)
+        return refitted
+
+    def _refitted(
+        self, items: Items, weights: list[FloatArray], tolerance: Tolerance
+    ) -> list[Self]:
+        """Return a map for each of the weights, made on all cores."""
         refitted = [type(self)() for _ in weights]
 
         def work(rows: slice) -> None:
             for calibrator, weight in zip(refitted[rows], weights[rows], strict=True):
                 calibrator._fit(items, weight, self._parameters(), tolerance)
 
-        with one_blas_thread():
-            for_each_block(work, len(weights), 1)
+        for_each_block(work, len(weights), 1)
         return refitted
 
     def transform(self, P: ArrayLike) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from truemix._typing import FloatArray, IntArray
 from truemix.checks._references import References
 from truemix.densities.background import background_log_likelihood
-from truemix.inference.bags import Bag
+from truemix.inference.bags import Bag, plain_bags
 
 # Items of a target that are compared with references; beyond this a random part of them.
 MAX_COMPARED = 2_000
@@ -41,7 +42,7 @@ class Target:
 
 
 def targets_of(
-    references: References, scored: FloatArray, bags: list[Bag], seed: int
+    references: References, scored: FloatArray, given: Sequence[Bag | IntArray], seed: int
 ) -> list[Target]:
     """Return the items of each bag with their likelihoods, computed for all bags at once.
 
@@ -53,12 +54,12 @@ def targets_of(
     references : References
     scored : ndarray of shape (n_models, n, K)
         Posteriors of the items by each model.
-    bags : list of Bag
+    given : sequence of Bag or of ndarray of int
         The items of each bag.
     seed : int
         Each bag gets random numbers of its own.
     """
-    n_models, folds = len(scored), references.target_folds
+    bags, n_models, folds = plain_bags(given), len(scored), references.target_folds
     streams = [stream(seed, 1 + number) for number in range(len(bags))]
     cells = [
         _cells(bag.weights, n_models * len(folds), rng)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from truemix._typing import FloatArray, IntArray
 from truemix.densities._tiles import KERNELS
 from truemix.densities.class_densities import ClassDensities
+from truemix.densities.distinct import distinct_rows, sums_of_equal
 from truemix.exceptions import InputError
 from truemix.validation import (
     as_floats,
@@ -92,22 +93,32 @@ def kde_log_likelihood(
             f"labels holds {len(classes)} distinct classes, but reference has {P.shape[1]} "
             "columns; expected one column and at least one reference item per class."
         )
+    codes = encode_labels(y, classes, "labels")
+    rows, place = distinct_rows(P, codes)
+    # Without a copy if all are distinct.
+    some = rows if len(rows) < len(P) else slice(None)
     density = ClassDensities(
-        P,
-        encode_labels(y, classes, "labels"),
+        P[some],
+        codes[some],
         kernel=kernel,
         bandwidths=check_bandwidths(bandwidth),
         shrinkage=check_number(shrinkage, "shrinkage"),
+        counts=np.bincount(place).astype(np.float64),
     )
     single_bandwidth = np.ndim(bandwidth) == 0
     weights = None if weights is None else as_floats(weights, "weights")
-    if weights is None or weights.ndim == 1:
-        row = None if weights is None else check_weights(weights, len(P))
-        result = density.log_likelihood(Q, None if row is None else _scaled(row, density.codes))
+    if weights is None:
+        result = density.log_likelihood(Q)
+    elif weights.ndim == 1:
+        row = _scaled(check_weights(weights, len(P)), codes)
+        result = density.log_likelihood(Q, sums_of_equal(row, place, len(rows)))
     else:
         table = check_matrix(weights, "weights")
-        rows = [check_weights(each, len(P), f"weights[{b}]") for b, each in enumerate(table)]
-        result = density.log_likelihoods(Q, np.array([_scaled(row, density.codes) for row in rows]))
+        scaled = [
+            _scaled(check_weights(each, len(P), f"weights[{b}]"), codes)
+            for b, each in enumerate(table)
+        ]
+        result = density.log_likelihoods(Q, sums_of_equal(np.array(scaled), place, len(rows)))
     return result[0] if single_bandwidth else result
 
 

@@ -43,7 +43,7 @@ class RowSample:
 
     @cached_property
     def _kept_totals(self) -> FloatArray:
-        return np.bincount(self.stratum, self.kept, len(self.totals))
+        return np.asarray(np.bincount(self.stratum, self.kept, len(self.totals)), dtype=np.float64)
 
     @cached_property
     def _shapes(self) -> FloatArray:
@@ -149,9 +149,7 @@ class Bag:
         """Return the mean of values ``(n, D)`` over the items of the bag."""
         return np.average(values, axis=0, weights=self.counts)
 
-    def sampling_error(
-        self, values: FloatArray, solve: FloatArray | None = None
-    ) -> dict[str, FloatArray]:
+    def sampling_error(self, values: FloatArray, solve: Any = None) -> dict[str, Any]:
         """Return the standard error of a mix that comes from the sampling of rows, as a diagnostic.
 
         Parameters
@@ -173,7 +171,7 @@ class Bag:
             covariance = solve @ covariance @ solve.T
         return {"sampling_error": np.sqrt(np.maximum(np.diag(covariance), 0.0))}
 
-    def likelihood_error(self, L: FloatArray, mix: FloatArray) -> dict[str, FloatArray]:
+    def likelihood_error(self, L: FloatArray, mix: FloatArray) -> dict[str, Any]:
         """Return the sampling error of a maximum-likelihood mix, given likelihoods ``(n, K)``.
 
         At the optimum the mean of ``L / (L @ mix)`` is 1 for all classes with items; a change of

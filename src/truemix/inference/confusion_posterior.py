@@ -118,7 +118,7 @@ class ConfusionPosterior(BaseEstimator):
         of another replicate of the sample. Strata hold items of one decision, so that sums of
         decisions are the same in all, and one is enough.
         """
-        sums = np.einsum("mnd,n->md", observations, bag.weights)
+        sums: FloatArray = np.einsum("mnd,n->md", observations, bag.weights)
         if bag.sample is None or not bag.sampling_error(observations[0])["sampling_error"].any():
             return sums
         count = min(MAX_COUNTED, int(self.draws))

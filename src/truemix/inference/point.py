@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -39,7 +40,7 @@ class MaximumLikelihood(BaseEstimator):
         given = plain_bags(bags)
         results = []
         for bag, fit in zip(given, solve_bags(*pooled(replicates.layers, given)), strict=True):
-            diagnostics = {
+            diagnostics: dict[str, Any] = {
                 "converged": fit.converged, "gap": fit.gap, "iterations": fit.iterations
             }  # fmt: skip
             if bag.sample is not None:

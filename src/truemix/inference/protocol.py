@@ -9,7 +9,12 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from truemix._replicate_budget import FILL_BYTES, fits_in_single, replicates_at_once
+from truemix._replicate_budget import (
+    FILL_BYTES,
+    doubles_at_once,
+    fits_in_single,
+    replicates_at_once,
+)
 from truemix._threads import row_blocks
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
@@ -113,7 +118,7 @@ class Replicates:
             if count <= self.n_layers:
                 yield every, self.layers[:count]
                 return
-            for rows in row_blocks(count, replicates_at_once(2 * self.n_items, self.n_columns)):
+            for rows in row_blocks(count, doubles_at_once(self.n_items, self.n_columns)):
                 yield every[rows], self.layers[every[rows] % self.n_layers]
             return
         at_once = replicates_at_once(self.n_items, self.n_columns)
@@ -134,7 +139,8 @@ class Replicates:
             return self._of_items(numbers, slice(0, self.n_items))
         # Logarithms of likelihood ratios in half precision: an error of 0.05 % of each, which
         # averages out over this many items.
-        matrices = np.empty((len(numbers), self.n_items, self.n_columns), dtype=np.float16)
+        shape = len(numbers), self.n_items, self.n_columns
+        matrices: Any = np.empty(shape, dtype=np.float16)
         rows_at_once = max(1, FILL_BYTES // (8 * len(numbers) * self.n_columns))
         for items in row_blocks(self.n_items, rows_at_once):
             part = self._of_items(numbers, items)
@@ -145,7 +151,8 @@ class Replicates:
             # Ratios beyond its range are impossible, as they would be in double precision.
             with np.errstate(over="ignore"):
                 matrices[:, items] = part - peaks
-        return matrices
+        held: FloatArray = matrices
+        return held
 
     def _of_items(self, numbers: IntArray, items: slice) -> FloatArray:
         layer, in_layer = numbers % self.n_layers, numbers // self.n_layers

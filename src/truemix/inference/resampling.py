@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from truemix._replicate_budget import number_of_replicates, replicates_at_once
+from truemix._replicate_budget import doubles_at_once, number_of_replicates
 from truemix._seeds import resolved_seed
 from truemix._threads import row_blocks
 from truemix._typing import AnyArray, FloatArray, IntArray
@@ -120,9 +120,8 @@ class Resampling(BaseEstimator):
         if replicates.random is None:
             yield replicates
             return
-        # Twice the size that the budget assumes, since these are in double precision.
-        size = 2 * replicates.n_layers * replicates.n_items
-        for block in row_blocks(count, replicates_at_once(size, replicates.n_columns)):
+        n_rows = replicates.n_layers * replicates.n_items
+        for block in row_blocks(count, doubles_at_once(n_rows, replicates.n_columns)):
             numbers = np.arange(block.start, block.stop)
             matrices = replicates.all_layers(numbers)
             counts = None if replicates.counts_of is None else replicates.counts_of(numbers)

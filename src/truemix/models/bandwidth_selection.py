@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from truemix._typing import BoolArray, FloatArray, IntArray
+from truemix.densities.distinct import distinct_rows
 from truemix.inference.batched import mixes_under_each
 from truemix.metrics import absolute_error
 from truemix.models.out_of_fold import (
@@ -167,21 +168,32 @@ class _Scores:
         # Of each shrinkage: bandwidths, targets, classes.
         self._matrices = [np.empty((len(bandwidths), 0, n_classes))] * len(shrinkages)
         self._scored = np.ones((len(shrinkages), len(bandwidths)), dtype=bool)
+        # Equal targets of one fold share a row of the matrices.
+        self._place, self._n_rows = np.empty(0, dtype=np.intp), 0
 
     def errors(self, heat: _Heat, running: BoolArray) -> FloatArray:
         """Return the error of each shrinkage and bandwidth on each bag, NaN if not running."""
-        distinct = [np.unique(bag.index, return_counts=True) for bag in heat.bags]
+        targets = self._add_targets(heat.targets)
+        distinct = [np.unique(self._place[bag.index], return_counts=True) for bag in heat.bags]
         rows, counts = [each[0] for each in distinct], [each[1] for each in distinct]
         truth = np.array([bag.prevalence for bag in heat.bags])
         errors = np.full((*running.shape, len(heat.bags)), np.nan)
         for i in np.flatnonzero(running.any(axis=1)).tolist():
             kept = self._matrices[i][running[i][self._scored[i]]]
-            matrices = np.concatenate([kept, self._densities(i, running[i], heat.targets)], axis=1)
+            matrices = np.concatenate([kept, self._densities(i, running[i], targets)], axis=1)
             mixes = mixes_under_each(matrices, rows, counts)
             errors[i, running[i]] = [absolute_error(truth, each) for each in mixes]
             self._matrices[i] = matrices
         self._scored = running
         return errors
+
+    def _add_targets(self, targets: IntArray) -> IntArray:
+        """Return those of the targets that need densities: one of each posteriors and fold."""
+        posteriors, _, fold = self._reference
+        first, place = distinct_rows(posteriors[targets], fold[targets])
+        self._place = np.concatenate([self._place, self._n_rows + place])
+        self._n_rows += len(first)
+        return targets[first]
 
     def _densities(self, i: int, running: BoolArray, targets: IntArray) -> FloatArray:
         posteriors, _, fold = self._reference

@@ -19,11 +19,14 @@ UNSEEN = 2.0
 _STREAM, _UNSEEN_STREAM = 7, 9
 
 
-def reference_weights(n_references: int, replicates: IntArray, seed: int) -> FloatArray:
+def reference_weights(
+    n_references: int, replicates: IntArray, seed: int, counts: IntArray | None = None
+) -> FloatArray:
     """Return a weight for each reference in each replicate, ``(len(replicates), n_references)``.
 
     Only ratios within a class matter: exponential variates, normalised, are Dirichlet(1, ..., 1).
-    The weights of a replicate do not depend on which other replicates are requested.
+    A reference that stands for ``counts`` equal ones has the sum of as many, a gamma variate. The
+    weights of a replicate do not depend on which other replicates are requested.
 
     Examples
     --------
@@ -32,9 +35,16 @@ def reference_weights(n_references: int, replicates: IntArray, seed: int) -> Flo
     True
     """
     weights = np.empty((len(replicates), n_references))
+    if counts is not None and (counts == 1).all():
+        # The same variates, faster.
+        counts = None
     for row, replicate in zip(weights, replicates.tolist(), strict=True):
         source = np.random.SeedSequence(seed, spawn_key=(_STREAM, replicate))
-        np.random.default_rng(source).standard_exponential(out=row)
+        rng = np.random.default_rng(source)
+        if counts is None:
+            rng.standard_exponential(out=row)
+        else:
+            rng.standard_gamma(counts, out=row)
     return weights
 
 

@@ -13,12 +13,21 @@ from truemix._saved_arrays import read_floats, read_integers, read_number, read_
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.densities import KERNELS
 from truemix.densities.class_densities import ClassDensities
+from truemix.densities.distinct import distinct_rows
 from truemix.exceptions import InputError
 from truemix.models.bandwidth_selection import BANDWIDTHS, SHRINKAGES, choose_smoothing
 from truemix.models.bayesian_bootstrap import reference_weights, unseen_parts
+from truemix.models.out_of_fold import at_most
 from truemix.validation import check_choice, check_number, parameter_error
 
 AUTOMATIC = "auto"
+# Distinct references that are kept: the cost and memory of every later step grow with them, and
+# beyond this many, densities hardly change. Of more, a random subset with a fixed seed.
+MAX_KERNELS = 100_000
+_SEED = 0
+# A saved model says how many items its references stand for. Some callers need all of them, so that
+# a small file must not claim any number: at most as many as fit into this many bytes.
+_MAX_ITEM_BYTES = 8 << 30
 
 
 class KernelDensity(BaseEstimator):
@@ -44,9 +53,18 @@ class KernelDensity(BaseEstimator):
     ----------
     bandwidth_, shrinkage_ : float
         The values in use.
+    class_counts_ : ndarray of shape (K,)
+        Number of items of each class that the model was fitted on.
     selection_ : list of dict
         After automatic selection: the selected setting and the runners-up, each with its bandwidth,
         shrinkage, mean absolute error on the bags, and whether it ties with the best one.
+
+    Notes
+    -----
+    Equal references of a class are kept once, with their number. If there are more than 100,000
+    distinct references, a random subset of about 100,000 items is used instead of all, in the
+    proportions of the classes, but at least an even share of each class that has as many.
+    Replicates then show the uncertainty that this subset leaves.
 
     Examples
     --------
@@ -60,9 +78,12 @@ class KernelDensity(BaseEstimator):
     bandwidth_: float
     shrinkage_: float
     selection_: list[dict[str, Any]]
+    class_counts_: IntArray
     _densities: ClassDensities
     # The densities of all settings that tie, the chosen one first.
     _tied: list[ClassDensities]
+    # How many items each reference stands for.
+    _counts: IntArray
 
     def __init__(
         self,
@@ -90,8 +111,11 @@ class KernelDensity(BaseEstimator):
 
     @property
     def references_(self) -> tuple[FloatArray, IntArray]:
-        """Posteriors and class numbers of the references."""
-        return self._densities.reference, self._densities.codes
+        """Posteriors and class numbers of the items that are kept, equal ones in a row."""
+        distinct = self._densities.reference, self._densities.codes
+        if (self._counts == 1).all():
+            return distinct
+        return distinct[0].repeat(self._counts, axis=0), distinct[1].repeat(self._counts)
 
     def resolved(self) -> dict[str, Any]:
         """Return the bandwidth and shrinkage in use, and the settings that were compared."""
@@ -105,15 +129,20 @@ class KernelDensity(BaseEstimator):
         )
 
     def fit(self, posteriors: FloatArray, codes: IntArray, n_classes: int) -> Self:
-        """Select what is ``"auto"``, and store the references."""
+        """Select what is ``"auto"``, and store the distinct references."""
+        self.class_counts_ = np.bincount(codes, minlength=n_classes)
+        posteriors, codes, place = _kept(posteriors, codes)
         bandwidths, shrinkages = self._grid()
         self.selection_ = []
         self.bandwidth_, self.shrinkage_ = float(bandwidths[0]), shrinkages[0]
         if len(bandwidths) * len(shrinkages) > 1:
-            choice = choose_smoothing(posteriors, codes, self.kernel, bandwidths, shrinkages)
+            # Items in their own order, on which the random choices depend.
+            items = (posteriors, codes) if place is None else (posteriors[place], codes[place])
+            choice = choose_smoothing(*items, self.kernel, bandwidths, shrinkages)
             self.bandwidth_, self.shrinkage_ = choice.bandwidth, choice.shrinkage
             self.selection_ = choice.best
-        self._build(posteriors, codes)
+        counts = np.ones(len(codes), dtype=np.intp) if place is None else np.bincount(place)
+        self._build(posteriors, codes, counts)
         return self
 
     def _grid(self) -> tuple[FloatArray, tuple[float, ...]]:
@@ -124,10 +153,11 @@ class KernelDensity(BaseEstimator):
             shrinkages = (float(self.shrinkage),)
         return bandwidths, shrinkages
 
-    def _build(self, posteriors: FloatArray, codes: IntArray) -> None:
-        bandwidths = np.array([self.bandwidth_])
+    def _build(self, posteriors: FloatArray, codes: IntArray, counts: IntArray) -> None:
+        bandwidths, weights = np.array([self.bandwidth_]), counts.astype(np.float64)
+        self._counts = counts
         self._densities = ClassDensities(
-            posteriors, codes, self.kernel, bandwidths, self.shrinkage_
+            posteriors, codes, self.kernel, bandwidths, self.shrinkage_, weights
         )
         ties = [row for row in self.selection_[1:] if row["tie"]] if self.averaging else []
         self._tied = [
@@ -163,8 +193,8 @@ class KernelDensity(BaseEstimator):
         for tie in np.unique(setting):
             rows = np.flatnonzero(setting == tie)
             densities = self._tied[tie]
-            weights = reference_weights(len(densities.codes), numbers[rows], seed)
-            parts = unseen_parts(np.bincount(densities.codes), numbers[rows], seed)
+            weights = reference_weights(len(self._counts), numbers[rows], seed, self._counts)
+            parts = unseen_parts(self._kept_counts(), numbers[rows], seed)
             alone = len(rows) == len(numbers)
             out = matrices if alone else np.empty((len(rows), *posteriors.shape), matrices.dtype)
             densities.relative_log_likelihoods(posteriors, weights, out, parts)
@@ -172,8 +202,18 @@ class KernelDensity(BaseEstimator):
                 matrices[rows] = out
         return matrices
 
+    def _kept_counts(self) -> IntArray:
+        """Return how many items of each class are kept."""
+        counts = np.bincount(self._densities.codes, self._counts)
+        return np.asarray(counts, dtype=np.intp)
+
+    def merged(self, weights: FloatArray) -> FloatArray:
+        """Return weights of the distinct references, from those of the items in `references_`."""
+        starts = np.cumsum(self._counts) - self._counts
+        return np.asarray(np.add.reduceat(weights, starts))
+
     def reweighted(self, posteriors: FloatArray, weightings: FloatArray) -> FloatArray:
-        """Return the matrix for each weighting of the references, ``(v, n, K)``."""
+        """Return the matrix for each weighting of the distinct references, ``(v, n, K)``."""
         matrices: FloatArray = self._densities.log_likelihoods(posteriors, weightings)[0]
         return matrices
 
@@ -193,19 +233,23 @@ class KernelDensity(BaseEstimator):
             numbers.sort(key=lambda number: models[number].bandwidth_)
             in_use = [models[number].bandwidth_ for number in numbers]
             bandwidths, places = np.unique(in_use, return_inverse=True)
-            reference, codes = models[numbers[0]].references_
-            densities = ClassDensities(reference, codes, kernel, bandwidths, shrinkage)
+            densities = replace(
+                models[numbers[0]]._densities,
+                kernel=kernel, bandwidths=bandwidths, shrinkage=shrinkage,
+            )  # fmt: skip
             matrices = densities.log_likelihood(posteriors)
             yield numbers, [matrices[place] for place in places]
 
     def state(self) -> dict[str, AnyArray]:
-        """Return the references and the selected setting."""
+        """Return the distinct references with their numbers, and the selected setting."""
         return {
             "bandwidth": np.array(self.bandwidth_),
             "shrinkage": np.array(self.shrinkage_),
             "selection": np.array([list(row.values()) for row in self.selection_]),
             "reference": self._densities.reference,
             "codes": self._densities.codes,
+            "counts": self._counts,
+            "class_counts": self.class_counts_,
         }
 
     def restore(self, state: Mapping[str, AnyArray], n_classes: int) -> None:
@@ -217,7 +261,14 @@ class KernelDensity(BaseEstimator):
         codes = read_integers(state, "codes", reference.shape[:1], below=n_classes)
         if len(np.unique(codes)) != n_classes:
             raise InputError("codes lack a class")
-        self._build(reference, codes)
+        most = _MAX_ITEM_BYTES // (8 * n_classes)
+        counts = read_integers(state, "counts", codes.shape, below=most)
+        if not counts.all() or counts.sum() >= most:
+            raise InputError("counts hold a zero or too many items")
+        self.class_counts_ = read_integers(state, "class_counts", (n_classes,), below=2**53)
+        self._build(reference, codes, counts)
+        if (self.class_counts_ < self._kept_counts()).any():
+            raise InputError("class_counts are below the numbers of items that are kept")
 
     def _read_selection(self, state: Mapping[str, AnyArray]) -> list[dict[str, Any]]:
         """Return the settings that were compared; the first is the one in use."""
@@ -242,3 +293,19 @@ class KernelDensity(BaseEstimator):
         if found and (found[0]["bandwidth"], found[0]["shrinkage"]) != in_use:
             raise InputError("selection does not begin with the setting in use")
         return found
+
+
+def _kept(posteriors: FloatArray, codes: IntArray) -> tuple[FloatArray, IntArray, IntArray | None]:
+    """Return distinct references, their classes, and for each item that is kept its reference.
+
+    The last is None if all items are distinct and kept.
+    """
+    rows, place = distinct_rows(posteriors, codes)
+    if len(rows) > MAX_KERNELS:
+        # Items are drawn, not distinct rows: a row that many items share stays as likely.
+        items = np.sort(at_most(MAX_KERNELS, codes, np.random.default_rng(_SEED)))
+        used, place = np.unique(place[items], return_inverse=True)
+        rows = rows[used]
+    if len(rows) == len(codes):
+        return posteriors, codes, None
+    return posteriors[rows], codes[rows], place

@@ -6,6 +6,7 @@ import numpy as np
 
 from truemix._typing import FloatArray, IntArray
 from truemix.densities.class_densities import ClassDensities
+from truemix.densities.distinct import distinct_rows, sums_of_equal
 
 N_FOLDS = 5
 
@@ -89,12 +90,14 @@ def out_of_fold_log_likelihood(
     ndarray of shape (n_bandwidths, n, K)
     """
     posteriors, codes, fold = reference
-    densities = ClassDensities(posteriors, codes, kernel, bandwidths, shrinkage)
+    rows, place = distinct_rows(posteriors, codes)
+    densities = ClassDensities(posteriors[rows], codes[rows], kernel, bandwidths, shrinkage)
     # A class with a single item keeps it as its reference, even for the item itself.
     single = np.bincount(codes)[codes] == 1
     result = np.empty((len(bandwidths), *items[0].shape))
     for f in np.unique(items[1]):
         here = np.flatnonzero(items[1] == f)
         others = ((fold != f) | single).astype(np.float64)
-        result[:, here] = densities.log_likelihood(items[0][here], others)
+        weights = sums_of_equal(others, place, len(rows))
+        result[:, here] = densities.log_likelihood(items[0][here], weights)
     return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -92,9 +92,9 @@ class PosteriorRatio(BaseEstimator):
         if self._map_name is not None:
             self.calibrator_ = CALIBRATORS[self._map_name]().fit(posteriors, codes)
         if self.uncertain:
-            weights = reference_weights(len(codes), np.arange(MAX_REPLICATES), WEIGHTS_SEED)
+            totals = np.empty((MAX_REPLICATES, n_classes))
+            weights = _weightings(codes, totals)
             self._maps = self.calibrator_.refits(posteriors, codes, weights)
-            totals = weights @ np.eye(n_classes)[codes]
             self._map_shares = totals / totals.sum(axis=1, keepdims=True)
         return self
 
@@ -120,11 +120,13 @@ class PosteriorRatio(BaseEstimator):
         return np.random.default_rng(source).permutation(len(self._maps))
 
     def refits(
-        self, posteriors: FloatArray, codes: IntArray, weightings: FloatArray
+        self, posteriors: FloatArray, codes: IntArray, weightings: Iterable[FloatArray]
     ) -> list[PosteriorRatio]:
         """Return the models refitted with other weights of the same references."""
-        maps: list[Any] = [None] * len(weightings)
-        if self.calibrator_ is not None:
+        maps: list[Any]
+        if self.calibrator_ is None:
+            maps = [None for _ in weightings]
+        else:
             maps = self.calibrator_.refits(posteriors, codes, weightings)
         return [self._with_map(calibrator) for calibrator in maps]
 
@@ -167,6 +169,17 @@ class PosteriorRatio(BaseEstimator):
                 _read_map(kind, {name: values[v] for name, values in stacked.items()}, n_classes)
                 for v in range(MAX_REPLICATES)
             ]
+
+
+def _weightings(codes: IntArray, totals: FloatArray) -> Iterator[FloatArray]:
+    """Yield the weights of each replicate, which need not fit into memory all at once.
+
+    The sums of each class are written to ``totals``.
+    """
+    for number, total in enumerate(totals):
+        (weights,) = reference_weights(len(codes), np.array([number]), WEIGHTS_SEED)
+        total[:] = np.bincount(codes, weights, len(total))
+        yield weights
 
 
 def _without_prefix(state: Mapping[str, AnyArray], prefix: str) -> dict[str, AnyArray]:

@@ -5,7 +5,7 @@ References are resampled with replacement within each class, as many as there ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -66,6 +66,12 @@ class ResampledReferences(BaseEstimator):
         return references
 
     @property
+    def class_counts_(self) -> IntArray:
+        """Number of items of each class, where the model keeps it."""
+        counts: IntArray = self.model_.class_counts_
+        return counts
+
+    @property
     def counts_(self) -> FloatArray:
         """Sum of the observations of each class's original references."""
         counts: FloatArray = self.model_.counts_
@@ -84,10 +90,9 @@ class ResampledReferences(BaseEstimator):
         """Fit the model on the references and on each resample."""
         self.model_ = clone(self.model, safe=False)
         self.model_.fit(posteriors, codes, n_classes)
-        self._codes = codes
         every = np.arange(MAX_REPLICATES)
         if hasattr(self.model_, "reweighted"):
-            self._models = []
+            self._models, self._codes = [], self.references_[1]
         elif hasattr(self.model_, "refits"):
             self._models = self.model_.refits(posteriors, codes, resample_counts(codes, every))
         else:
@@ -112,8 +117,9 @@ class ResampledReferences(BaseEstimator):
     def replicates(self, posteriors: FloatArray, numbers: IntArray, seed: int) -> FloatArray:
         """Return the matrix under each resample; ``seed`` is not used."""
         if not self._models:
-            weights = resample_counts(self._codes, numbers)
-            matrices: FloatArray = self.model_.reweighted(posteriors, weights)
+            # One after the other: many items may be few distinct references.
+            weights = [self.model_.merged(each) for each in resample_counts(self._codes, numbers)]
+            matrices: FloatArray = self.model_.reweighted(posteriors, np.array(weights))
             return matrices
         return np.stack([self._models[number].log_likelihood(posteriors) for number in numbers])
 
@@ -175,10 +181,8 @@ def resampled_rows(codes: IntArray, number: int) -> IntArray:
     return rows
 
 
-def resample_counts(codes: IntArray, numbers: IntArray) -> FloatArray:
-    """Return how often each reference is drawn in some resamples, ``(len(numbers), n)``."""
-    counts = [
-        np.bincount(resampled_rows(codes, number), minlength=len(codes))
-        for number in numbers.tolist()
-    ]
-    return np.array(counts, dtype=np.float64)
+def resample_counts(codes: IntArray, numbers: IntArray) -> Iterator[FloatArray]:
+    """Yield how often each reference is drawn in some resamples."""
+    for number in numbers.tolist():
+        drawn = np.bincount(resampled_rows(codes, number), minlength=len(codes))
+        yield drawn.astype(np.float64)

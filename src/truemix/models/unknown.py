@@ -59,6 +59,12 @@ class WithUnknown(BaseEstimator):
         return references
 
     @property
+    def class_counts_(self) -> IntArray:
+        """Number of items of each class, where the model keeps it."""
+        counts: IntArray = self.model_.class_counts_
+        return counts
+
+    @property
     def uncertain(self) -> bool:
         """Whether the model has replicates."""
         return is_uncertain(self.model)
@@ -76,7 +82,9 @@ class WithUnknown(BaseEstimator):
         """Fit the model, and compute out-of-fold log-likelihoods of references for ranking."""
         self.model_ = clone(self.model, safe=False)
         self.model_.fit(posteriors, codes, n_classes)
-        self._rank(posteriors, codes, n_classes)
+        # Those that are kept, in their order, so that a loaded model ranks the same.
+        kept = self.references_ if hasattr(self.model_, "references_") else (posteriors, codes)
+        self._rank(*kept, n_classes)
         return self
 
     def _rank(self, posteriors: FloatArray, codes: IntArray, n_classes: int) -> None:

@@ -205,6 +205,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         -------
         Summary
         """
+        self._check_fitted()
         return summarize(self, X, capacity)
 
     def summarize_by(
@@ -225,6 +226,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         dict
             Group to :class:`Summary`, sorted as people would.
         """
+        self._check_fitted()
         return summarize_by(self, X, groups, capacity)
 
     def quantify_bags(self, X: Any, bags: Sequence[Any]) -> Iterator[Estimate]:
@@ -262,15 +264,15 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         X : array-like or data frame
             The batch, with the same columns as in ``fit``.
         """
-        if not hasattr(self, "classes_"):
-            raise self._not_fitted()
+        self._check_fitted()
         return self._scorer(X)
 
-    def _not_fitted(self) -> NotFittedError:
-        return NotFittedError(
-            f"This {type(self).__name__} is not fitted yet; call fit with labelled reference "
-            "items before asking for an estimate."
-        )
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "classes_"):
+            raise NotFittedError(
+                f"This {type(self).__name__} is not fitted yet; call fit with labelled reference "
+                "items before asking for an estimate."
+            )
 
     # --- for those who score or bag items themselves ------------------------------------------
 
@@ -382,8 +384,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         """Return the summary of X, which may be one already; of this quantifier, or raise."""
         if not isinstance(X, Summary):
             return self.summarize(X)
-        if not hasattr(self, "classes_"):
-            raise self._not_fitted()
+        self._check_fitted()
         if X.source != self.scored_by_:
             raise InputError(
                 "This summary was made by another quantifier; expected one with the same "

@@ -37,7 +37,9 @@ def split_result(result: MixtureResult, train_prevalence: FloatArray) -> Shares:
 def check_shares(model: Any, shares: FloatArray) -> None:
     """Raise if the model was fitted on references with other class shares."""
     counts: FloatArray
-    if hasattr(model, "references_"):
+    if hasattr(model, "class_counts_"):
+        counts = model.class_counts_.astype(np.float64)
+    elif hasattr(model, "references_"):
         counts = np.bincount(model.references_[1], minlength=len(shares)).astype(np.float64)
     elif hasattr(model, "counts_"):
         counts = model.counts_.sum(axis=1)

@@ -128,7 +128,7 @@ def mixes_of_many(
     models: Sequence[Any],
     inferences: Sequence[Any],
     scored: FloatArray,
-    bags: list[IntArray],
+    bags: Sequence[Bag | IntArray],
     train_prevalence: FloatArray,
 ) -> Iterator[tuple[list[int], Iterator[FloatArray]]]:
     """Yield the mixes of bags under many models of one class, fitted on the same references.
@@ -160,7 +160,7 @@ def mixes_of_many(
 
 
 def _in_turn(
-    inferences: list[Any], made: Iterator[Replicates], bags: list[IntArray]
+    inferences: list[Any], made: Iterator[Replicates], bags: Sequence[Bag | IntArray]
 ) -> Iterator[FloatArray]:
     near = None
     for inference, replicates in zip(inferences, made, strict=True):
@@ -169,7 +169,10 @@ def _in_turn(
 
 
 def _mixes(
-    inference: Any, replicates: Replicates, bags: list[IntArray], near: FloatArray | None = None
+    inference: Any,
+    replicates: Replicates,
+    bags: Sequence[Bag | IntArray],
+    near: FloatArray | None = None,
 ) -> FloatArray:
     if hasattr(inference, "mixes"):
         mixes: FloatArray = inference.mixes(replicates, bags, near)

@@ -86,7 +86,7 @@ def _evaluate(
         models = [quantifiers[number].model_ for number in members]
         inferences = [quantifiers[number].inference_ for number in members]
         train = validation.train_prevalence
-        groups = mixes_of_many(models, inferences, posteriors.pool, validation.bags, train)
+        groups = mixes_of_many(models, inferences, *posteriors.pool, train)
         while True:
             shared, group = _timed(next, groups, None)
             if group is None:

@@ -12,6 +12,7 @@ from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
 from truemix.protocols import Bag, DirichletBags, Protocol
 from truemix.quantifiers import Quantifier
+from truemix.quantifiers.pool import Pool, pool_of_bags
 from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring, read_labels
 from truemix.selection.bags import check_protocol, drawn_bags
 from truemix.tables import features_of
@@ -28,11 +29,11 @@ MAX_ROWS = 50_000_000
 
 @dataclass(frozen=True)
 class Scored:
-    """Posteriors of the references and of the pool (from each model) for a classifier setting."""
+    """Posteriors of the references, and the bags of scored items, for a classifier setting."""
 
     references: FloatArray
     scorer: Scorer
-    pool: FloatArray
+    pool: Pool
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ class Validation:
     def score(self, scoring: Scoring) -> Scored:
         """Train a classifier on the references and score both parts."""
         posteriors, scorer = scoring.score_references(self.references, self.codes, self.classes)
-        return Scored(posteriors, scorer, scorer(self.pool))
+        pool, _ = pool_of_bags(scorer(self.pool), self.bags)
+        return Scored(posteriors, scorer, pool)
 
     def fit(self, quantifier: Quantifier, scored: Scored) -> None:
         """Fit the quantifier on the references, whose posteriors are known already."""

@@ -12,12 +12,13 @@ from sklearn.base import clone
 from truemix._optional import require
 from truemix._progress import Advance, progress_bar
 from truemix._seeds import resolved_seed
-from truemix._typing import FloatArray, IntArray
+from truemix._typing import FloatArray
 from truemix.estimates.intervals import check_level, interval_of
 from truemix.estimates.text import Table
 from truemix.exceptions import InputError
 from truemix.metrics import hard_coverage, soft_coverage, winkler_score
 from truemix.quantifiers import Quantifier
+from truemix.quantifiers.pool import Pool
 from truemix.quantifiers.shares import split_result
 from truemix.quantifiers.wiring import replicates_in_parts
 from truemix.selection._settings import check_quantifier, configured
@@ -166,7 +167,7 @@ def calibrate_temperature(
     scored = parts.score(fitted.scoring())
     parts.fit(fitted, scored)
     with progress_bar("bags", len(parts.bags) * len(temperatures), shown=verbose) as advance:
-        intervals = _intervals(fitted, scored.pool, parts.bags, temperatures, level, advance)
+        intervals = _intervals(fitted, scored.pool, temperatures, level, advance)
     records = [
         {"temperature": t, **_scores(parts.truth, *pair, level)}
         for t, pair in zip(temperatures, intervals, strict=True)
@@ -179,8 +180,7 @@ def calibrate_temperature(
 
 def _intervals(
     fitted: Quantifier,
-    pool: FloatArray,
-    bags: list[IntArray],
+    pool: Pool,
     temperatures: list[float],
     level: float,
     advance: Advance,
@@ -192,7 +192,7 @@ def _intervals(
     single: list[list[FloatArray]] = [[] for _ in temperatures]
     joint: list[list[FloatArray]] = [[] for _ in temperatures]
     inference = fitted.inference_
-    for replicates, rows in replicates_in_parts(fitted.model_, inference, pool, bags):
+    for replicates, rows in replicates_in_parts(fitted.model_, inference, *pool):
         for place, temperature in enumerate(temperatures):
             inference.set_params(temperature=temperature)
             for result in getattr(inference, "infer_in_turn", inference.infer)(replicates, rows):

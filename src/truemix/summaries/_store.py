@@ -7,9 +7,9 @@ import numpy as np
 from truemix import _core
 from truemix._typing import FloatArray, IntArray
 from truemix.summaries._strata import (
-    Hashes,
     hashes_of,
     n_strata,
+    order_keys,
     priorities_of,
     strata_of,
 )
@@ -96,24 +96,25 @@ class RowStore:
         counts = np.concatenate([self.counts, *(each[1] for each in self._waiting)])
         self._waiting, self._n_waiting = [], 0
         rows, counts = counted(rows, counts)
-        strata, hashes = strata_of(rows, self.n_classes), hashes_of(rows)
-        order = canonical_order(rows, strata, hashes)
+        strata = strata_of(rows, self.n_classes)
         if len(rows) > self.capacity or self.truncated:
-            order = self._kept(order, strata, priorities_of(hashes, strata))
+            kept = self._kept(strata, priorities_of(hashes_of(rows), strata))
+            rows, counts, strata = rows[kept], counts[kept], strata[kept]
+        order = canonical_order(rows, strata)
         self.rows, self.counts = rows[order], counts[order]
 
-    def _kept(self, order: IntArray, strata: IntArray, priorities: FloatArray) -> IntArray:
+    def _kept(self, strata: IntArray, priorities: FloatArray) -> IntArray:
         """Return the rows to keep, and set the thresholds for rows to come."""
         self.truncated = True
         limit = np.partition(priorities, self.capacity - 1)[self.capacity - 1]
-        # In a stratum rows are in the order of their hashes, which is that of their priorities.
+        order = np.lexsort((priorities, strata))
         sorted_strata = strata[order]
         starts = np.searchsorted(sorted_strata, np.arange(len(self.totals)))
         rank = np.arange(len(order)) - starts[sorted_strata]
         last = order[rank == MIN_ROWS - 1]
         self._thresholds[:] = np.inf
         self._thresholds[strata[last]] = np.maximum(priorities[last], limit)
-        return order[(priorities[order] <= limit) | (rank < MIN_ROWS)]
+        return np.asarray(order[(priorities[order] <= limit) | (rank < MIN_ROWS)])
 
     def _wait(self, rows: FloatArray, counts: IntArray) -> None:
         self._waiting.append((rows, counts))
@@ -144,11 +145,15 @@ def counted(rows: FloatArray, counts: IntArray) -> tuple[FloatArray, IntArray]:
     return rows[distinct], totals
 
 
-def canonical_order(rows: FloatArray, strata: IntArray, hashes: Hashes) -> IntArray:
-    """Return the order of distinct rows by stratum, then hash, then contents."""
-    order = np.lexsort((hashes, strata))
-    tied = (np.diff(hashes[order]) == 0) & (np.diff(strata[order]) == 0)
+def canonical_order(rows: FloatArray, strata: IntArray) -> IntArray:
+    """Return the order of distinct rows by stratum, then a hash of their digits, then contents."""
+    keys = order_keys(rows)
+    order = np.lexsort((keys, strata))
+    tied = (np.diff(keys[order]) == 0) & (np.diff(strata[order]) == 0)
     if tied.any():
-        # Different rows with one hash: so rare that sorting everything again does not matter.
-        order = np.lexsort((*rows.T[::-1], hashes, strata))
+        # Rows that agree in their first digits, as saturated ones do.
+        run = np.concatenate([[0], np.cumsum(~tied)])
+        several = np.flatnonzero(np.bincount(run)[run] > 1)
+        columns = rows[order[several]].T
+        order[several] = order[several][np.lexsort((*columns[::-1], run[several]))]
     return order

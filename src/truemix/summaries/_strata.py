@@ -21,6 +21,7 @@ N_BINS = len(_DOUBTS)
 _MIN_RATE = 0.05
 _RATES = np.maximum(np.sqrt(np.minimum(_DOUBTS, 0.5) * (1.0 - np.minimum(_DOUBTS, 0.5))), _MIN_RATE)
 _TO_UNIT = 2.0**-53
+_COARSE = 2.0**20
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -54,6 +55,16 @@ def strata_of(rows: FloatArray, n_classes: int) -> IntArray:
 def hashes_of(rows: FloatArray) -> Hashes:
     """Return a random-like number of 64 bits for each row, the same for equal rows."""
     return _core.row_hashes(rows).view(np.uint64)
+
+
+def order_keys(rows: FloatArray) -> Hashes:
+    """Return random-like numbers to sort rows by, which rounding errors of rows rarely change.
+
+    Random numbers are assigned to rows in their order. Scores of a classifier differ in the last
+    digits from batch to batch or from machine to machine, and estimates should not change by more
+    than that.
+    """
+    return hashes_of(np.rint(rows * _COARSE))
 
 
 def priorities_of(hashes: Hashes, strata: IntArray) -> FloatArray:

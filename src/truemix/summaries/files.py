@@ -19,7 +19,7 @@ from truemix._saved_arrays import read_classes, read_floats, read_integers, read
 from truemix._typing import AnyArray
 from truemix.exceptions import InputError
 from truemix.summaries._store import RowStore, canonical_order, counted
-from truemix.summaries._strata import hashes_of, n_strata, strata_of
+from truemix.summaries._strata import n_strata
 
 if TYPE_CHECKING:
     from truemix.summaries.summary import Scorer
@@ -96,8 +96,8 @@ def _check(store: RowStore) -> None:
     sums = rows.reshape(len(rows), store.n_layers, -1).sum(axis=2)
     if (np.abs(sums - 1.0) > _SUM_ERROR).any():
         raise InputError("rows do not add up to 1")
-    strata, hashes = strata_of(rows, store.n_classes), hashes_of(rows)
-    in_order = np.array_equal(canonical_order(rows, strata, hashes), np.arange(len(rows)))
+    strata = store.strata()
+    in_order = np.array_equal(canonical_order(rows, strata), np.arange(len(rows)))
     if not in_order or len(counted(rows, store.counts)[0]) != len(rows):
         raise InputError("rows are not distinct and in order")
     kept = np.bincount(strata, store.counts, len(store.totals))

@@ -7,7 +7,7 @@ import numpy as np
 from truemix import _core
 from truemix._typing import FloatArray, IntArray
 from truemix.summaries._store import canonical_order, flattened
-from truemix.summaries._strata import hashes_of, strata_of
+from truemix.summaries._strata import strata_of
 
 __all__ = ["distinct_rows", "flattened"]
 
@@ -25,7 +25,7 @@ def distinct_rows(rows: FloatArray, n_classes: int) -> tuple[FloatArray, IntArra
     first = _core.first_equal(rows)
     found = np.flatnonzero(first == np.arange(len(rows)))
     distinct = rows if len(found) == len(rows) else rows[found]
-    order = canonical_order(distinct, strata_of(distinct, n_classes), hashes_of(distinct))
+    order = canonical_order(distinct, strata_of(distinct, n_classes))
     place = np.empty(len(rows), dtype=np.intp)
     place[found[order]] = np.arange(len(order))
     return distinct[order], place[first]
