@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from truemix._typing import AnyArray, FloatArray
+from truemix._typing import FloatArray, IntArray
 from truemix.cli._classifiers import few_threads
 from truemix.cli._columns import Codes, check_n_groups
 from truemix.cli._features import Features
@@ -21,6 +21,8 @@ from truemix.cli.tables.source import unpacked
 from truemix.cli.tables.table import GROUP, Table
 from truemix.exceptions import InputError
 from truemix.summaries import Summary, is_summary, merge_groups
+from truemix.summaries.groups import GroupStores
+from truemix.summaries.summary import Scorer
 from truemix.validation import shown
 
 if TYPE_CHECKING:
@@ -52,6 +54,11 @@ class FileSummary:
 
     groups: dict[Any, Summary]
     facts: FileFacts
+
+    @property
+    def n_numbers(self) -> int:
+        """How many numbers are kept."""
+        return sum(each.rows.size for each in self.groups.values())
 
 
 @dataclass(frozen=True)
@@ -97,33 +104,31 @@ class Summarizer:
         reader = self._reader(file, table)
         key = self._key(file) if self.by in file.keys else None
         codes = None if self.by is None or key is not None else Codes(table, self.by, "group")
-        groups: dict[Any, Summary] = {}
-        n_rows = 0
+        stores, n_rows = GroupStores(), 0
         for numbers, items in self._batches(reader, codes):
-            values = [key] if codes is None else codes.values
             with nullcontext() if self.features is None else few_threads(len(items)):
-                found = self._summaries(items, numbers)
-            groups = merge_groups(groups, {values[code]: each for code, each in found.items()})
+                scored = self.quantifier.posteriors(items)
+            scorer = Scorer(self.quantifier.classes_, len(scored), self.quantifier.scored_by_)
+            members: dict[Any, Any] = {key: slice(None)}
+            if codes is not None and numbers is not None:
+                members = _members(numbers, codes.values)
+            stores.add(scorer, scored, members)
             n_rows += len(items)
             if tick is not None:
                 tick(n_rows, table.share_read)
         shadowed = key is not None and self.by in table.columns
-        return FileSummary(groups, FileFacts(n_rows, reader.off, reader.unused, shadowed))
-
-    def _summaries(self, items: FloatArray, codes: AnyArray | None) -> dict[int, Summary]:
-        if codes is None:
-            return {0: self.quantifier.summarize(items)}
-        return {int(code): s for code, s in self.quantifier.summarize_by(items, codes).items()}
+        facts = FileFacts(n_rows, reader.off, reader.unused, shadowed)
+        return FileSummary(stores.summaries(), facts)
 
     def _batches(
         self, reader: TargetReader, codes: Codes | None
-    ) -> Iterator[tuple[AnyArray | None, FloatArray]]:
+    ) -> Iterator[tuple[IntArray | None, FloatArray]]:
         """Yield items, and the code of each one's group, in batches of about the same size."""
-        numbers: list[AnyArray] = []
+        numbers: list[IntArray] = []
         items: list[FloatArray] = []
         waiting = 0
 
-        def taken() -> tuple[AnyArray | None, FloatArray]:
+        def taken() -> tuple[IntArray | None, FloatArray]:
             return np.concatenate(numbers) if numbers else None, np.concatenate(items)
 
         for start, batch, part in reader.batches():
@@ -165,6 +170,14 @@ class Summarizer:
         """Return a summary that was written before, if it is one by this quantifier."""
         summary = load_summary(file, self.quantifier)
         return FileSummary({self._key(file): summary}, FileFacts(summary.n_items))
+
+
+def _members(codes: IntArray, values: list[Any]) -> dict[Any, IntArray]:
+    """Return the rows of each group that occurs, by its value."""
+    order = np.argsort(codes, kind="stable")
+    found, starts = np.unique(codes[order], return_index=True)
+    rows = np.split(order, starts[1:])
+    return {values[code]: each for code, each in zip(found.tolist(), rows, strict=True)}
 
 
 def merged(parts: list[FileSummary], *, by: str | None, where: str) -> FileSummary:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from truemix.cli.tables.table import Table
 
 _MAX_NAMED = 3
+# Numbers in the summaries of files that wait to be merged.
+_WAITING_NUMBERS = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -104,12 +106,17 @@ def summarize_targets(
     with progress.reading("read target", len(targets.files)) as show:
         ledger = Ledger(targets.files, show, skip=given.skip_bad_files)
         if given.workers is None and given.scheduler is None:
-            found = FileSummary({}, FileFacts())
+            parts: list[FileSummary] = []
+            waiting = 0
             for number, file in enumerate(targets.files):
                 table, first = first, None
-                each = summarizer.attempt(file, partial(ledger.reading, number), table)
-                ledger.finished(number, each.facts)
-                found = merge([found, each])
+                parts.append(summarizer.attempt(file, partial(ledger.reading, number), table))
+                ledger.finished(number, parts[-1].facts)
+                waiting += parts[-1].n_numbers
+                # Merging takes time for what is already there, so small files wait for each other.
+                if waiting > _WAITING_NUMBERS:
+                    parts, waiting = [merge(parts)], 0
+            found = merge(parts)
         else:
             from truemix._dask import connected, map_reduce
 

@@ -84,7 +84,6 @@ class RowStore:
         self.decided += other.decided
         other.settle()
         self._wait(other.rows, other.counts)
-        self.settle()
 
     def settle(self, capacity: int | None = None) -> None:
         """Merge what waits, drop what is beyond the capacity, and put rows in canonical order."""
