@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from estimate_support import estimate, sampled
 from truemix import BayesianACC, BayesianKDEy, EstimateSet, InputError, KDEy, evaluate, simplex
+from truemix._dask import connected
 from truemix.checks import label_shift
 from truemix.exceptions import MissingDependencyError
 from truemix.inference import sample_mixture
@@ -64,6 +65,7 @@ ASKING = [
     ("matplotlib", "plot", lambda: estimate().plot(), "Estimate.plot()"),
     ("matplotlib", "plot", lambda: checked().plot(), "ShiftCheck.plot()"),
     ("arviz", "arviz", lambda: sampled([2, 3]).to_arviz(), "Estimate.to_arviz()"),
+    ("distributed", "dask", lambda: connected(workers=1).__enter__(), "A cluster"),
     ("nutpie", "nuts", lambda: sample_mixture(np.log(P), sampler="nuts"), "sampler='nuts'"),
     ("nutpie", "nuts", lambda: BayesianKDEy(sampler="nuts").fit(P, LABELS), "sampler='nuts'"),
     ("nutpie", "nuts", lambda: BayesianACC(sampler="nuts").fit(P, LABELS), "sampler='nuts'"),

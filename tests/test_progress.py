@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from truemix._progress import in_terminal, progress_bar, progress_spinner
+from truemix import _progress
+from truemix._progress import in_terminal, progress_bar, progress_files, progress_spinner
 
 
 def as_terminal(monkeypatch):
@@ -56,3 +57,30 @@ def test_a_closed_or_missing_stderr_is_no_terminal(monkeypatch):
         assert not in_terminal()
         with progress_bar("files", 1) as advance:
             advance()
+
+
+def read_files(**options):
+    with progress_files("read", 12, **options) as show:
+        show(3, 3_000_000, 0.25)
+
+
+def test_files_have_a_bar_with_rows_speed_and_time_left(monkeypatch):
+    terminal = as_terminal(monkeypatch)
+    monkeypatch.setenv("COLUMNS", "120")
+    read_files()
+    for text in ("read", "3 of 12 files", "3,000,000 rows", " per second", " left"):
+        assert text in terminal.getvalue()
+
+
+def test_where_nothing_can_be_drawn_a_line_says_what_takes_long(monkeypatch):
+    told = []
+    read_files(tell=told.append)
+    assert told == []
+    monkeypatch.setattr(_progress, "PATIENCE", 0.0)
+    with progress_files("read", 12, tell=told.append) as show:
+        show(3, 3_000_000, 0.25)
+        show(4, 4_000_000, 0.25)
+    (line,) = told
+    assert line.startswith("read: 3 of 12 files, 3,000,000 rows, ")
+    read_files(tell=told.append, shown=False)
+    assert len(told) == 1

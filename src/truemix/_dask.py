@@ -7,6 +7,7 @@ the task, so that it can be run again anywhere.
 from __future__ import annotations
 
 import logging
+import signal
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -62,6 +63,7 @@ def connected(*, workers: int | None = None, scheduler: str | None = None) -> It
                     threads_per_worker=1,
                     dashboard_address=":0",
                     silence_logs=logging.CRITICAL,
+                    preload=__name__,
                 ) as cluster,
                 library.Client(cluster, set_as_default=False) as client,
             ):
@@ -77,6 +79,14 @@ def connected(*, workers: int | None = None, scheduler: str | None = None) -> It
             ) from None
         with client:
             yield client
+
+
+def dask_setup(_: Any) -> None:
+    """Let a worker ignore Ctrl-C, as Dask calls what a worker does first.
+
+    A terminal sends it to all processes; whoever started the workers ends them.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def is_dask_frame(X: Any) -> bool:

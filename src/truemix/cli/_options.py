@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import partial, wraps
+from importlib import import_module
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
@@ -62,6 +63,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def expanded(**values: Any) -> None:
+        _load(quiet=values.get("quiet", False))
         command(
             **{
                 name: kind(**{each: values[each] for each in own})
@@ -73,6 +75,15 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     expanded.__annotations__ = {}
     expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return expanded
+
+
+def _load(*, quiet: bool) -> None:
+    """Load what all these commands need, which takes a second, with a sign of life before."""
+    from truemix._progress import progress_spinner
+
+    with progress_spinner("start", shown=not quiet):
+        import_module("truemix.cli._work")
+        import_module("truemix.quantifiers")
 
 
 def _argument(metavar: str, text: str) -> Any:
