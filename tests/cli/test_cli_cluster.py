@@ -54,11 +54,12 @@ def test_a_cluster_names_bad_files_and_loses_nothing_with_a_worker(inputs, capsy
 
         with monkeypatch.context() as patch:
             patch.setattr(_summarizing.Ledger, "finished", kill_one)
+            patch.setattr(_summarizing, "_TASK_BYTES", 1)
             found = run(capsys, "estimate", *inputs, *OPTIONS, *there)
         assert (found.code, found.err) == (0, "")
         assert found.out == expected.out
         assert sorted(told) == list(range(N_FILES))
-        # The same bad files, in the same order.
+        # The same bad files, in the same order; now one task reads them all.
         for number in (3, 9):
             (inputs[1] / f"{number:02d}.csv").write_text("egg,ham,spam,week\n1,1,1,week 1\n")
         found = run(capsys, "estimate", *inputs, *OPTIONS, "--skip-bad-files", *there)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import accumulate
 from numbers import Real
-from pathlib import Path
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from truemix._optional import require
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 _MAX_NAMED = 3
 # Numbers in the summaries of files that wait to be merged.
 _WAITING_NUMBERS = 4_000_000
+# Bytes of the small files that a task reads.
+_TASK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -121,27 +124,54 @@ def summarize_targets(
             from truemix._dask import connected, map_reduce
 
             show(0, 0, 0.0)
+            tasks = _tasks(targets.files)
+            starts = [0, *accumulate(map(len, tasks))]
+
+            def tell(number: int, facts: list[FileFacts]) -> None:
+                for place, each in enumerate(facts, start=starts[number]):
+                    ledger.finished(place, each)
+
             with connected(workers=given.workers, scheduler=given.scheduler) as client:
-                found = map_reduce(
+                found, _ = map_reduce(
                     client,
-                    Summarizer.attempt,
+                    partial(_attempt_all, merge=merge),
                     summarizer,
-                    [_for_all(file) for file in targets.files],
-                    merge=merge,
-                    describe=_facts,
-                    tell=ledger.finished,
+                    tasks,
+                    merge=partial(_merge_all, merge=merge),
+                    describe=itemgetter(1),
+                    tell=tell,
                 )
     ledger.conclude(targets.name, given.by, progress)
     return Summarized(_named(found.groups), [file.source.name for file in ledger.skipped])
 
 
-def _facts(each: FileSummary) -> FileFacts:
-    return each.facts
+# What a task comes to: summaries, and what was seen in each file.
+_Done = tuple[FileSummary, list[FileFacts]]
+_Merge = Callable[[list[FileSummary]], FileSummary]
 
 
-def _for_all(file: TargetFile) -> TargetFile:
-    """Return a file by a name that does not depend on where a process runs."""
-    return replace(file, source=replace(file.source, path=Path(file.source.path).absolute()))
+def _tasks(files: Sequence[TargetFile]) -> list[list[TargetFile]]:
+    """Return files task by task: small ones together, because a task costs time by itself."""
+    tasks: list[list[TargetFile]] = []
+    room = 0
+    for file in files:
+        room -= max(file.n_bytes, 1)
+        if room < 0:
+            tasks.append([])
+            room = _TASK_BYTES
+        # By a name that does not depend on where a process runs.
+        path = file.source.path.absolute()
+        tasks[-1].append(replace(file, source=replace(file.source, path=path)))
+    return tasks
+
+
+def _attempt_all(summarizer: Summarizer, files: list[TargetFile], *, merge: _Merge) -> _Done:
+    parts = [summarizer.attempt(file) for file in files]
+    return merge(parts), [part.facts for part in parts]
+
+
+def _merge_all(done: list[_Done], *, merge: _Merge) -> _Done:
+    return merge([part for part, _ in done]), []
 
 
 class Ledger:
