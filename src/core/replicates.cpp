@@ -6,8 +6,29 @@
 
 #include "interrupt.hpp"
 #include "posterior.hpp"
+#include "vector_math.hpp"
 
 namespace truemix {
+
+namespace {
+
+// Below it a class is impossible: e to this power is not a normal number.
+constexpr double IMPOSSIBLE = -708.0;
+
+// Replaces logarithms of at most 0 by their exponentials.
+void exponentiate(OutMatrix logs) {
+    double* x = logs.data();
+    const Index size = logs.rows() * logs.columns(), whole = size - size % LANES;
+    for (Index at = 0; at < whole; at += LANES) {
+        const Lanes exponent = load(x + at);
+        // Zero where the logarithm is at most IMPOSSIBLE.
+        const Lanes values = exp_negative(exponent);
+        store(x + at, values - where_at_most(exponent, every(IMPOSSIBLE), values));
+    }
+    for (Index at = whole; at < size; ++at) x[at] = x[at] <= IMPOSSIBLE ? 0.0 : std::exp(x[at]);
+}
+
+}  // namespace
 
 ReplicateSampler::ReplicateSampler(const Bag& bag)
     : bag_(bag),
@@ -36,44 +57,61 @@ void ReplicateSampler::count(Numbers copies) {
     several_.clear();
     layout_.copies.clear();
     layout_.expected.clear();
-    if (all_single) {
-        layout_.doubtful = *items_;
-        std::fill(layout_.doubtful.weights.begin(), layout_.doubtful.weights.end(), 0.0);
-        std::fill_n(layout_.doubtful.weights.begin(), n, 1.0);
-    } else {
-        const WeightRule rule(copies, K);
+    const WeightRule rule(copies, K);
+    if (!all_single) {
         for (Index i = 0; i < n; ++i) {
-            if (rule.is_heavy(copies[i])) {
-                several_.push_back(i);
-                layout_.copies.push_back(copies[i]);
-            } else {
-                const double places = rule.is_grouped(copies[i]) ? 1.0 : copies[i];
-                placed_.insert(placed_.end(), extent(whole_number(places)), i);
-            }
-        }
-        const auto n_places = static_cast<Index>(placed_.size());
-        layout_.doubtful = Blocks(n_places, K, 0.0);
-        if (rule.grouped) layout_.expected.assign(layout_.doubtful.weights.size(), 0.0);
-        for (Index at = 0; at < n_places; ++at) {
-            const double weight = copies[placed_[extent(at)]];
-            const bool grouped = rule.is_grouped(weight);
-            layout_.doubtful.weights[extent(at)] = grouped ? std::sqrt(weight) : 1.0;
-            if (grouped) layout_.expected[extent(at)] = weight - std::sqrt(weight);
+            if (!rule.is_heavy(copies[i])) continue;
+            several_.push_back(i);
+            layout_.copies.push_back(copies[i]);
         }
     }
+    if (all_single || rule.grouped)
+        place_rows(rule);
+    else
+        place_items(rule);
     layout_.heavy = Grid<>(static_cast<Index>(several_.size()), K);
+}
+
+// Every row has a place, those that are split with weight 0.
+void ReplicateSampler::place_rows(const WeightRule& rule) {
+    layout_.doubtful = *items_;
+    Vector& weights = layout_.doubtful.weights;
+    std::fill(weights.begin(), weights.end(), 0.0);
+    if (rule.grouped) layout_.expected.assign(weights.size(), 0.0);
+    for (Index i = 0; i < bag_.rows.size(); ++i) {
+        const double c = copies_[i];
+        if (rule.is_heavy(c)) continue;
+        weights[extent(i)] = rule.is_grouped(c) ? std::sqrt(c) : c;
+        if (rule.is_grouped(c)) layout_.expected[extent(i)] = c - std::sqrt(c);
+    }
+}
+
+// Every item has a place, but those of rows that are split.
+void ReplicateSampler::place_items(const WeightRule& rule) {
+    for (Index i = 0; i < bag_.rows.size(); ++i)
+        if (!rule.is_heavy(copies_[i]))
+            placed_.insert(placed_.end(), extent(whole_number(copies_[i])), i);
+    const auto n_places = static_cast<Index>(placed_.size());
+    layout_.doubtful = Blocks(n_places, bag_.prior.size(), 0.0);
+    std::fill_n(layout_.doubtful.weights.begin(), n_places, 1.0);
 }
 
 // Writes the likelihoods of the items, each scaled to maximum 1, in rows and in blocks.
 template <class T>
 void ReplicateSampler::take_likelihoods(Table<const T> logs) {
-    const Index K = bag_.prior.size();
-    for (Index i = 0; i < bag_.rows.size(); ++i) {
+    const Index n = bag_.rows.size(), K = bag_.prior.size();
+    for (Index i = 0; i < n; ++i) {
         const Span<const T> from = logs[bag_.rows[i]];
         const Out row = L_[i];
         double peak = -std::numeric_limits<double>::infinity();
         for (Index k = 0; k < K; ++k) peak = std::max(peak, row[k] = static_cast<double>(from[k]));
-        for (Index k = 0; k < K; ++k) items_->likelihood(i, k) = row[k] = std::exp(row[k] - peak);
+        for (Index k = 0; k < K; ++k) row[k] -= peak;
+    }
+    exponentiate(L_.table().top(n));
+    for (Index b = 0; b < items_->n_blocks; ++b) {
+        const Index first = b * BLOCK, end = std::min(first + BLOCK, n);
+        for (Index k = 0; k < K; ++k)
+            for (Index i = first; i < end; ++i) items_->likelihood(i, k) = L_[i][k];
     }
     for (std::size_t at = 0; at < placed_.size(); ++at)
         for (Index k = 0; k < K; ++k)

@@ -65,6 +65,8 @@ public:
     std::int64_t sample(Table<const T> logs, const Replicate& replicate);
 
 private:
+    void place_rows(const WeightRule& rule);
+    void place_items(const WeightRule& rule);
     template <class T>
     void take_likelihoods(Table<const T> logs);
 

@@ -69,7 +69,12 @@ def test_the_kept_rows_are_those_of_smallest_priority_and_a_few_of_each_stratum(
     strata = strata_of(P, 3)
     priority = priorities_of(hashes_of(P), strata)
     among_smallest = priority <= np.sort(priority)[199]
-    few = np.array([(priority[strata == s] < p).sum() < MIN_ROWS for s, p in zip(strata, priority)])
+    few = np.array(
+        [
+            (priority[strata == s] < p).sum() < MIN_ROWS
+            for s, p in zip(strata, priority, strict=True)
+        ]
+    )
     expected = P[among_smallest | few]
     assert {tuple(row) for row in summary.rows} == {tuple(row) for row in expected}
 
