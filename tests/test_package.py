@@ -38,6 +38,7 @@ HOMES = {
         "Bootstrap", "KDEy", "MixtureQuantifier", "NotFittedError",
     ),
     "truemix.estimates": ("Estimate", "EstimateSet"),
+    "truemix.summaries": ("Summary",),
     "truemix.evaluation": ("evaluate",),
     "truemix.exceptions": ("InputError", "InputNote"),
     "truemix.persistence": ("load", "save"),

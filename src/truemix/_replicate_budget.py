@@ -19,7 +19,7 @@ MIN_REPLICATES = 40
 # do not fit either, they are made in several passes.
 HELD_BYTES = 270_000_000
 DOUBLE_BYTES, SINGLE_BYTES, HALF_BYTES = 8, 4, 2
-HALF_HELD_BYTES = 400_000_000
+HALF_HELD_BYTES = 420_000_000
 # Memory for the part of the replicates that is converted at a time.
 FILL_BYTES = 32 << 20
 

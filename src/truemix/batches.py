@@ -51,7 +51,10 @@ def batches_of(X: Any, columns: list[str] | None = None) -> Iterator[Any]:
 def _each(X: Any, columns: list[str] | None) -> Iterable[Any]:
     if _is_dataset(X):
         _check_columns(columns, X.schema.names)
-        return X.to_batches(columns=columns, batch_size=BATCH_ROWS)  # type: ignore[no-any-return]
+        # Few batches ahead: these are in memory, too.
+        return X.to_batches(  # type: ignore[no-any-return]
+            columns=columns, batch_size=BATCH_ROWS, batch_readahead=2, fragment_readahead=1
+        )
     if _is_lazy(X):
         _check_columns(columns, X.collect_schema().names())
         lazy = X if columns is None else X.select(columns)

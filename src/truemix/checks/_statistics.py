@@ -19,10 +19,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from truemix._core import first_equal
 from truemix._threads import for_each_block, row_blocks
 from truemix._typing import FloatArray, IntArray
 from truemix.checks._references import References
-from truemix.inference import maximize_mixture, maximize_mixtures
+from truemix.inference import maximize_mixture
+from truemix.inference.bags import Bag
+from truemix.inference.batched import solve_bags
 
 # Likelihoods below this fraction of the item's largest are set to it.
 SMALLEST = 1e-300
@@ -65,6 +68,8 @@ class ShiftStatistics:
         self.references = references
         self.points = np.sqrt(references.drawn_posteriors)
         self._items = Items.of(references.log_likelihood)
+        # The first of the items that have the likelihoods of each one.
+        self._distinct = first_equal(references.log_likelihood)
         self.distances = distances(self.points, self.points)
         # Mean distances of each item to those of each class, and of the classes to each other.
         members = np.eye(len(references.classes))[references.drawn_codes] / references.drawn_counts
@@ -78,7 +83,10 @@ class ShiftStatistics:
 
     def fit(self, bags: IntArray) -> FloatArray:
         """Return the mixes that fit bags of reference items, ``(B, size)``, best."""
-        fits = maximize_mixtures(self.references.log_likelihood, list(bags), tol=TOLERANCE)
+        # Items repeat in a bag, and so do references.
+        drawn = [np.unique(self._distinct[bag], return_counts=True) for bag in bags]
+        counted = [Bag(rows, counts.astype(np.float64)) for rows, counts in drawn]
+        fits = solve_bags(self.references.log_likelihood, counted, tol=TOLERANCE)
         return np.array([fit.prevalence for fit in fits])
 
     def deviations(self, bags: IntArray, mixes: FloatArray) -> Deviations:

@@ -14,6 +14,8 @@ from truemix.inference.bags import Bag, plain_bags
 
 # Items of a target that are compared with references; beyond this a random part of them.
 MAX_COMPARED = 2_000
+# A row with more than this share of the items is treated in several ways.
+MAX_CELLS = 50_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,12 +86,15 @@ def targets_of(
 def _cells(
     weights: FloatArray, n_ways: int, rng: np.random.Generator
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Spread the items of each row evenly over so many ways of treating them.
+    """Spread the items of each row evenly over the ways of treating them.
+
+    Rows with a large share of all items are spread over all ways, those with a small share over
+    one or a few: over many rows that is as even.
 
     Returns
     -------
     row, way, counts : ndarrays
-        Of each cell that has items: its row, the way, and the number of items.
+        Of each cell: its row, the way, and the number of items.
 
     Examples
     --------
@@ -97,12 +102,14 @@ def _cells(
     >>> row.tolist(), np.bincount(row, counts)
     ([0, 1, 1], array([1., 5.]))
     """
-    each, left = np.divmod(weights.astype(np.int64), n_ways)
-    # The remainder goes to consecutive ways, from one that differs from row to row in equal parts.
+    whole = weights.astype(np.int64)
+    share = np.ceil(weights * (MAX_CELLS / weights.sum())).astype(np.int64)
+    n_cells = np.minimum(np.clip(share, 1, n_ways), whole)
+    each, left = np.divmod(whole, np.maximum(n_cells, 1))
+    row = np.repeat(np.arange(len(weights)), n_cells)
+    turn = np.arange(len(row)) - (np.cumsum(n_cells) - n_cells)[row]
+    # Consecutive ways, from one that differs from row to row, all in equal parts.
     first = rng.permutation(len(weights)) % n_ways
-    row = np.repeat(np.arange(len(weights)), np.where(each > 0, n_ways, left))
-    start = np.cumsum(np.where(each > 0, n_ways, left)) - np.where(each > 0, n_ways, left)
-    turn = np.arange(len(row)) - start[row]
     counts = each[row] + (turn < left[row])
     return row, (first[row] + turn) % n_ways, counts.astype(np.float64)
 

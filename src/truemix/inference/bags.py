@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,11 @@ from truemix._typing import FloatArray, IntArray
 _STREAM = 11
 # Weights of a smaller shape would leave all of a stratum to one or two rows.
 _SMALLEST_SHAPE = 0.25
+# A regression needs so many rows per moment; its correction of a count is limited to these factors.
+_ROWS_PER_MOMENT = 10
+_MIN_FACTOR, _MAX_FACTOR = 0.1, 10.0
 # Directions in which the mix changes the likelihood by less than this share of the strongest one
-# are not determined by the items.
+# or moments are not determined by the items.
 _FLAT = 1e-8
 
 
@@ -25,7 +28,9 @@ class RowSample:
     """How the rows of a bag were sampled from those of all its items.
 
     A stratified sample of distinct rows: each row was kept with all items that are equal to it,
-    and the number of items in each stratum is known.
+    and the number of items in each stratum is known. Optionally sums of some moments over the
+    items of each domain (several strata) are known, too: then counts are calibrated to them by
+    regression, which leaves only the part of the sampling error that moments do not explain.
 
     Attributes
     ----------
@@ -35,11 +40,20 @@ class RowSample:
         How many items are equal to each row.
     totals : ndarray of shape (S,)
         How many items each stratum has, kept or not.
+    domain : ndarray of int of shape (n,), optional
+        The domain of each row.
+    moments : ndarray of shape (n, D), optional
+        The moments of each row.
+    moment_totals : ndarray of shape (n_domains, D), optional
+        Their sums over all items of each domain.
     """
 
     stratum: IntArray
     kept: FloatArray
     totals: FloatArray
+    domain: IntArray | None = None
+    moments: FloatArray | None = None
+    moment_totals: FloatArray | None = None
 
     @cached_property
     def _kept_totals(self) -> FloatArray:
@@ -61,15 +75,48 @@ class RowSample:
         shapes = np.where(missing > 0.0, np.maximum(shapes, _SMALLEST_SHAPE), np.inf)
         return np.asarray(shapes[self.stratum])
 
+    @cached_property
+    def _expansion(self) -> FloatArray:
+        """How many items each row stands for, by its stratum alone."""
+        return np.asarray(self.kept * (self.totals / self._kept_totals)[self.stratum])
+
+    @cached_property
+    def _regressions(self) -> list[_Regression]:
+        """One regression on the moments for each domain with enough rows."""
+        if self.domain is None or self.moments is None or self.moment_totals is None:
+            return []
+        centred = self._centred(self.moments)
+        found = []
+        for domain, total in enumerate(self.moment_totals):
+            rows = np.flatnonzero(self.domain == domain)
+            if len(rows) >= _ROWS_PER_MOMENT * self.moments.shape[1]:
+                w, z = self._expansion[rows], centred[rows]
+                inverse = np.linalg.pinv((z * w[:, None]).T @ z, rcond=_FLAT, hermitian=True)
+                found.append(_Regression(rows, self.moments[rows], z, inverse, total))
+        return found
+
+    def _centred(self, values: FloatArray) -> FloatArray:
+        """Return values minus their mean over the items of the stratum."""
+        sums = np.zeros((len(self.totals), values.shape[1]))
+        np.add.at(sums, self.stratum, self.kept[:, None] * values)
+        return np.asarray(values - (sums / self._kept_totals[:, None])[self.stratum])
+
     def counts(self, weights: FloatArray | float = 1.0) -> FloatArray:
         """Return how many items each row stands for: whole numbers with the totals of the strata.
 
-        Rows of a stratum share its items in proportion to ``weights * kept``.
+        Rows of a stratum share its items in proportion to ``weights * kept``, corrected for the
+        known sums of moments.
         """
         shares = self.kept * weights
         shares *= (self.totals / np.bincount(self.stratum, shares, len(self.totals)))[self.stratum]
+        for each in self._regressions:
+            w = shares[each.rows]
+            slope = each.inverse @ (each.total - w @ each.moments)
+            # No row is dropped or dominates, whatever the moments say.
+            shares[each.rows] = w * np.clip(1.0 + each.centred @ slope, _MIN_FACTOR, _MAX_FACTOR)
         # Rounding of the cumulative sum moves no item further than to the next row.
-        return np.diff(np.floor(np.cumsum(shares) + 0.5), prepend=0.0)
+        ends = np.cumsum(shares) * (self.totals.sum() / shares.sum())
+        return np.diff(np.floor(ends + 0.5), prepend=0.0)
 
     def replicate(self, number: int, seed: int) -> FloatArray:
         """Return counts as another sample of the same size might have had them."""
@@ -85,20 +132,33 @@ class RowSample:
         """Return the covariance ``(D, D)`` of the mean of values ``(n, D)``, from sampling alone.
 
         The values of a row hold for all items that are equal to it. The estimate in a stratum is
-        the ratio of two sums over rows, its error that of a ratio estimator.
+        the ratio of two sums over rows, its error that of a ratio estimator; where moments are
+        known, of what they leave unexplained.
         """
         n = np.bincount(self.stratum, minlength=len(self.totals))
         kept = self._kept_totals
         share = self.totals / self.totals.sum()
-        means = np.zeros((len(n), values.shape[1]))
-        np.add.at(means, self.stratum, self.kept[:, None] * values)
-        means /= np.where(kept > 0, kept, 1.0)[:, None]
-        residuals = (self.kept[:, None] * (values - means[self.stratum])).T
+        residuals = self._centred(values)
+        for each in self._regressions:
+            w, y = self._expansion[each.rows], residuals[each.rows]
+            slopes = each.inverse @ ((each.centred * w[:, None]).T @ y)
+            residuals[each.rows] = y - each.centred @ slopes
+        residuals *= self.kept[:, None]
         missing = np.maximum(1.0 - kept / self.totals, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             factor = share**2 * missing * n / ((n - 1.0) * kept**2)
         factor = np.where(n > 1, factor, 0.0)
-        return np.asarray((residuals * factor[self.stratum]) @ residuals.T)
+        return np.asarray((residuals * factor[self.stratum, None]).T @ residuals)
+
+
+class _Regression(NamedTuple):
+    """The rows of a domain, their moments, also centred, and what calibration to a total needs."""
+
+    rows: IntArray
+    moments: FloatArray
+    centred: FloatArray
+    inverse: Any
+    total: FloatArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,12 @@ import numpy as np
 
 from truemix import _core
 from truemix._typing import FloatArray, IntArray
+from truemix.inference.bags import RowSample
 from truemix.summaries._strata import (
+    MOMENT_UNIT,
+    decisions_of,
     hashes_of,
+    moments_of,
     n_strata,
     order_keys,
     priorities_of,
@@ -24,23 +28,25 @@ BUFFERED = 1 << 17
 class RowStore:
     """Distinct rows with the number of items equal to each; what is kept follows from the contents.
 
-    A row is kept if its priority is among the ``capacity`` smallest, or among the smallest few of
-    its stratum. More rows can only raise the rank of a row: one that is kept in the end was kept
-    all the time, so its count is exact, and neither the order of rows nor where they were split
-    into batches matters.
+    All distinct rows are kept if there are no more than ``capacity``; else three quarters of that
+    many, those of the smallest priority, and the first few of each stratum. More rows can only
+    raise the rank of a row: one that is kept in the end was kept all the time, so its count is
+    exact, and neither the order of rows nor where they were split into batches matters.
 
     Parameters
     ----------
     n_classes, n_layers : int
         K and M: a row holds M * K posteriors.
     capacity : int
-        How many rows to keep.
+        How many distinct rows to keep; with more of them, a sample of three quarters of that.
     """
 
     def __init__(self, n_classes: int, n_layers: int, capacity: int) -> None:
         self.n_classes, self.n_layers, self.capacity = n_classes, n_layers, capacity
         self.totals = np.zeros(n_strata(n_classes), dtype=np.int64)
         self.decided = np.zeros(n_classes, dtype=np.int64)
+        # Sums of moments over the items of each decision.
+        self.moments = np.zeros((n_classes, 2 * n_classes), dtype=np.int64)
         self.rows = np.empty((0, n_layers * n_classes))
         self.counts = np.empty(0, dtype=np.int64)
         self.truncated = False
@@ -48,6 +54,11 @@ class RowStore:
         self._thresholds = np.full(len(self.totals), np.inf)
         self._waiting: list[tuple[FloatArray, IntArray]] = []
         self._n_waiting = 0
+
+    @property
+    def n_sampled(self) -> int:
+        """How many rows are kept if there are more than the capacity, beside a few per stratum."""
+        return 3 * self.capacity // 4
 
     @property
     def n_rows(self) -> int:
@@ -68,8 +79,13 @@ class RowStore:
         rows = flattened(scored)
         strata = strata_of(rows, self.n_classes)
         self.totals += np.bincount(strata, minlength=len(self.totals))
-        decisions = scored.argmax(axis=2).ravel()
-        self.decided += np.bincount(decisions, minlength=self.n_classes)
+        by_model = scored.argmax(axis=2).ravel()
+        self.decided += np.bincount(by_model, minlength=self.n_classes)
+        decisions = decisions_of(strata, self.n_classes)
+        for column, values in enumerate(moments_of(rows, self.n_classes).T):
+            # Whole numbers of which sums are exact as floats, in a batch of up to 2 ** 29 items.
+            sums = np.bincount(decisions, values, self.n_classes)
+            self.moments[:, column] += sums.astype(np.int64)
         if self.truncated:
             kept = priorities_of(hashes_of(rows), strata) <= self._thresholds[strata]
             rows = rows[kept]
@@ -82,6 +98,7 @@ class RowStore:
         self.truncated = self.truncated or other.truncated
         self.totals += other.totals
         self.decided += other.decided
+        self.moments += other.moments
         other.settle()
         self._wait(other.rows, other.counts)
 
@@ -102,10 +119,23 @@ class RowStore:
         order = canonical_order(rows, strata)
         self.rows, self.counts = rows[order], counts[order]
 
+    def sample(self) -> RowSample:
+        """Return how the rows that are kept represent all items."""
+        strata, n_classes = self.strata(), self.n_classes
+        present, stratum = np.unique(strata, return_inverse=True)
+        return RowSample(
+            stratum=stratum,
+            kept=self.counts.astype(np.float64),
+            totals=self.totals[present].astype(np.float64),
+            domain=decisions_of(strata, n_classes),
+            moments=moments_of(self.rows, n_classes) * MOMENT_UNIT,
+            moment_totals=self.moments * MOMENT_UNIT,
+        )
+
     def _kept(self, strata: IntArray, priorities: FloatArray) -> IntArray:
         """Return the rows to keep, and set the thresholds for rows to come."""
         self.truncated = True
-        limit = np.partition(priorities, self.capacity - 1)[self.capacity - 1]
+        limit = np.partition(priorities, self.n_sampled - 1)[self.n_sampled - 1]
         order = np.lexsort((priorities, strata))
         sorted_strata = strata[order]
         starts = np.searchsorted(sorted_strata, np.arange(len(self.totals)))

@@ -1,4 +1,4 @@
-"""Strata of items by decision and confidence, and how densely each is sampled.
+"""Strata of items by decision, runner-up and confidence, and how densely each is sampled.
 
 Everything here is a function of a row's contents alone, so that summaries of any parts of a batch
 merge into the summary of all of it.
@@ -20,6 +20,10 @@ N_BINS = len(_DOUBTS)
 # allocation), but sure ones not much less often: confidences may be wrong.
 _MIN_RATE = 0.05
 _RATES = np.maximum(np.sqrt(np.minimum(_DOUBTS, 0.5) * (1.0 - np.minimum(_DOUBTS, 0.5))), _MIN_RATE)
+# With more classes, strata do not tell the second most probable one: there would be too many.
+_MAX_PAIRED = 16
+# Moments are counted in these units: 64 bits are enough for 10 ** 11 items.
+MOMENT_UNIT = 2.0**-24
 _TO_UNIT = 2.0**-53
 _COARSE = 2.0**20
 
@@ -28,28 +32,53 @@ Hashes = npt.NDArray[np.uint64]
 
 def n_strata(n_classes: int) -> int:
     """Return the number of strata."""
-    return n_classes * N_BINS
+    return n_classes * (n_classes if n_classes <= _MAX_PAIRED else 1) * N_BINS
+
+
+def mean_posteriors(rows: FloatArray, n_classes: int) -> FloatArray:
+    """Return the mean over the models of rows ``(n, M * K)``, as ``(n, K)``."""
+    n_layers = rows.shape[1] // n_classes
+    if n_layers == 1:
+        return rows
+    # Layer by layer: a sum in this order is the same for every batch.
+    mean = np.zeros((len(rows), n_classes))
+    for layer in range(n_layers):
+        mean += rows[:, layer * n_classes : (layer + 1) * n_classes]
+    return mean / n_layers
 
 
 def strata_of(rows: FloatArray, n_classes: int) -> IntArray:
-    """Return the stratum of each row ``(n, M * K)``: its decision and how sure that is.
+    """Return the stratum of each row ``(n, M * K)``: its decision, runner-up, and how sure it is.
 
     Examples
     --------
     >>> strata_of(np.array([[1.0, 0.0], [0.4, 0.6], [0.02, 0.98]]), 2).tolist()
-    [0, 22, 18]
+    [13, 35, 31]
     """
-    n_layers = rows.shape[1] // n_classes
-    mean = rows
-    if n_layers > 1:
-        # Layer by layer: a sum in this order is the same for every batch.
-        mean = np.zeros((len(rows), n_classes))
-        for layer in range(n_layers):
-            mean += rows[:, layer * n_classes : (layer + 1) * n_classes]
-        mean /= n_layers
-    decision = mean.argmax(axis=1)
-    doubt = np.clip(1.0 - mean[np.arange(len(mean)), decision], 0.0, 1.0)
-    return np.asarray(decision * N_BINS + np.searchsorted(_DOUBTS, doubt))
+    mean = mean_posteriors(rows, n_classes)
+    every = np.arange(len(mean))
+    group = mean.argmax(axis=1)
+    confidence = mean[every, group]
+    if n_classes <= _MAX_PAIRED:
+        others = mean.copy()
+        others[every, group] = -1.0
+        group = group * n_classes + others.argmax(axis=1)
+    doubt = np.clip(1.0 - confidence, 0.0, 1.0)
+    return np.asarray(group * N_BINS + np.searchsorted(_DOUBTS, doubt))
+
+
+def decisions_of(strata: IntArray, n_classes: int) -> IntArray:
+    """Return the decision that each stratum belongs to."""
+    return strata // (n_strata(n_classes) // n_classes)
+
+
+def moments_of(rows: FloatArray, n_classes: int) -> FloatArray:
+    """Return mean posteriors and their squares ``(n, 2 K)``, whose sums over all items are kept.
+
+    In whole multiples of ``MOMENT_UNIT``, so that sums are exact in any order.
+    """
+    mean = mean_posteriors(rows, n_classes)
+    return np.rint(np.hstack([mean, mean**2]) / MOMENT_UNIT)
 
 
 def hashes_of(rows: FloatArray) -> Hashes:

@@ -19,14 +19,14 @@ from truemix._saved_arrays import read_classes, read_floats, read_integers, read
 from truemix._typing import AnyArray
 from truemix.exceptions import InputError
 from truemix.summaries._store import RowStore, canonical_order, counted
-from truemix.summaries._strata import n_strata
+from truemix.summaries._strata import MOMENT_UNIT, decisions_of, n_strata
 
 if TYPE_CHECKING:
     from truemix.summaries.summary import Scorer
 
 KIND = ArchiveKind("summary", "Summary.save", format=1)
 SOURCE = "[0-9a-f]{32}"
-_NAMES = {"classes", "source", "rows", "counts", "totals", "decided", "sizes"}
+_NAMES = {"classes", "source", "rows", "counts", "totals", "decided", "moments", "sizes"}
 # More items than this cannot be counted exactly as floats.
 _MAX_ITEMS = 2**53
 # How far the posteriors of a row may be from adding up to 1, as those of input.
@@ -57,6 +57,7 @@ def save_state(path: str | os.PathLike[str], scorer: Scorer, store: RowStore) ->
             "counts": store.counts,
             "totals": store.totals,
             "decided": store.decided,
+            "moments": store.moments,
             "sizes": np.array([scorer.n_layers, store.capacity, int(store.truncated)]),
         },
     )
@@ -81,6 +82,8 @@ def load_state(path: str | os.PathLike[str]) -> tuple[AnyArray, int, str, RowSto
         store.counts = read_integers(arrays, "counts", store.rows.shape[:1], below=_MAX_ITEMS)
         store.totals = read_integers(arrays, "totals", (n_strata(n_classes),), below=_MAX_ITEMS)
         store.decided = read_integers(arrays, "decided", (n_classes,), below=_MAX_ITEMS)
+        moments = read_integers(arrays, "moments", (n_classes, 2 * n_classes), below=2**62)
+        store.moments = moments
         store.truncated = bool(truncated)
         _check(store)
     except UNREADABLE as error:
@@ -106,7 +109,14 @@ def _check(store: RowStore) -> None:
         raise InputError("totals do not fit the rows")
     if total >= _MAX_ITEMS or int(store.decided.sum()) != total * store.n_layers:
         raise InputError("the decisions are not those of all items")
+    of_decision = np.bincount(
+        decisions_of(np.arange(len(store.totals)), store.n_classes), store.totals
+    )
+    # Each item has at most 1 of a class, and squares are at most as large.
+    most = of_decision[:, None] / MOMENT_UNIT
+    if (store.moments > most).any():
+        raise InputError("moments are not those of the items")
     if not store.truncated and (len(rows) > store.capacity or kept.sum() != total):
         raise InputError("rows are missing")
-    if store.truncated and len(rows) < store.capacity:
-        raise InputError("there are fewer rows than the capacity")
+    if store.truncated and len(rows) < store.n_sampled:
+        raise InputError("there are fewer rows than in a sample")

@@ -13,7 +13,7 @@ from truemix.summaries._store import RowStore
 from truemix.summaries.summary import Scorer, Summary, merged
 
 # Numbers in the rows of all groups together.
-MAX_NUMBERS_OF_ALL = 10_000_000
+MAX_NUMBERS_OF_ALL = 5_000_000
 # However many groups there are, each keeps so many rows: an estimate needs them.
 MIN_CAPACITY = 500
 
@@ -88,7 +88,7 @@ def _level(sizes: IntArray, n_numbers: int) -> int | None:
     >>> _level(np.array([100, 3000]), 10) is None
     True
     >>> _level(np.array([100_000, 900_000, 700_000]), 10)
-    450000
+    200000
     """
     most = MAX_NUMBERS_OF_ALL // n_numbers
     if sizes.sum() <= most:

@@ -10,7 +10,7 @@ import numpy as np
 
 from truemix._typing import AnyArray, FloatArray
 from truemix.exceptions import InputError
-from truemix.inference.bags import Bag, RowSample
+from truemix.inference.bags import Bag
 from truemix.summaries._store import RowStore
 from truemix.summaries.files import load_state, save_state
 from truemix.validation import check_integer
@@ -145,9 +145,7 @@ class Summary:
         rows, counts = np.arange(self.n_rows), self._store.counts.astype(np.float64)
         if self.exact:
             return Bag(rows, None if (counts == 1.0).all() else counts)
-        present, stratum = np.unique(self._store.strata(), return_inverse=True)
-        totals = self._store.totals[present].astype(np.float64)
-        sample = RowSample(stratum, counts, totals)
+        sample = self._store.sample()
         return Bag(rows, sample.counts(), sample)
 
     def __add__(self, other: object) -> Summary:
