@@ -1,11 +1,12 @@
-"""Any size: time and peak memory of ``truemix estimate`` on large files, and the error of summaries.
+"""Any size: time and peak memory of ``truemix estimate``, and the error of summaries.
 
     python benchmarks/scale.py [CASE …] [--before PYTHON] [--folder FOLDER] [--out FILE.md]
 
-Cases: decimals, parquet, files, references, summary, coverage, cluster; all by default. ``--before``
-is a Python interpreter with another version of truemix, which then does the same work, as far as it
-can. Files are made in a temporary folder (5 GB for the case ``files``), or in ``--folder``, where
-they are kept for the next time. Peaks are what Linux reports of the child itself (``VmHWM``).
+Cases: decimals, parquet, files, references, summary, coverage, cluster; all by default.
+``--before`` is a Python interpreter with another version of truemix, which then does the same work,
+as far as it can. Files are made in a temporary folder (5 GB for the case ``files``), or in
+``--folder``, where they are kept for the next time. Peaks are what Linux reports of the child
+itself (``VmHWM``).
 """
 
 import argparse
@@ -58,6 +59,7 @@ class Files:
         self.folder = Path(folder)
 
     def __call__(self, name, make):
+        """Return the file of this name; ``make`` writes it if it is not there."""
         path = self.folder / name
         if not path.exists():
             unfinished = path.with_name(f"unfinished-{name}")
@@ -67,12 +69,16 @@ class Files:
         return path
 
     def references(self, n, n_classes):
+        """Return a file of labelled items."""
+
         def make(path):
             parquet.write_table(table(*posteriors(n, n_classes, 0)), path)
 
         return self(f"references-{n}-{n_classes}.parquet", make)
 
     def targets(self, n, n_classes):
+        """Return a file of unlabelled items."""
+
         def make(path):
             mix = MIX if n_classes == 10 else np.array([0.5, 0.3, 0.2])
             parquet.write_table(table(posteriors(n, n_classes, 1, mix=mix)[0]), path)
@@ -80,6 +86,8 @@ class Files:
         return self(f"targets-{n}-{n_classes}.parquet", make)
 
     def folder_of(self, n_files, rows):
+        """Return a folder of files in single precision."""
+
         def make(path):
             path.mkdir()
             for number in range(n_files):
@@ -94,7 +102,7 @@ class Files:
 
 
 def run(python, *arguments):
-    """Run ``truemix estimate`` and return seconds, peak in MB, and the result, or what went wrong."""
+    """Run ``truemix estimate``; return seconds, peak in MB, and the result or what went wrong."""
     command = [python, "-m", "truemix.cli", "estimate", *map(str, arguments)]
     start, peak = time.perf_counter(), 0
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
@@ -148,22 +156,22 @@ def timed(files, before, cases):
             parquet.write_table(table(P, month=np.arange(60_000) // 5_000 + 1), path)
 
         target = files("rounded-targets.parquet", make)
-        name = "60,000 references × 60,000 targets × 3 classes, two decimals, `--by month --check`"
+        name = "60,000 references x 60,000 targets x 3 classes, two decimals, `--by month --check`"
         lines.append(row(name, before, reference, target, "--by", "month", "--check"))
     if "parquet" in cases:
         arguments = files.references(10_000, 10), files.targets(1_000_000, 10)
-        name = "10,000 references × 1,000,000 targets × 10 classes"
+        name = "10,000 references x 1,000,000 targets x 10 classes"
         lines.append(row(name, before, *arguments))
     if "files" in cases:
         reference = files.references(10_000, 10)
         for n_files in (10, 100):
-            name = f"10,000 references × {n_files} files of 1,000,000 targets × 10 classes, float32"
+            name = f"10,000 references x {n_files} files of 1,000,000 targets x 10 classes, float32"
             lines.append(row(name, None, reference, files.folder_of(n_files, 1_000_000)))
     if "references" in cases:
         for n_classes in (3, 10):
             target = files.targets(100_000, n_classes)
             for n in (10_000, 100_000, 1_000_000):
-                name = f"{n:,} references × 100,000 targets × {n_classes} classes"
+                name = f"{n:,} references x 100,000 targets x {n_classes} classes"
                 # Before, a million references took hours or more memory than there is.
                 then = before if n < 1_000_000 else None
                 lines.append(row(name, then, files.references(n, n_classes), target))
@@ -174,16 +182,20 @@ def timed(files, before, cases):
 
 
 def summary_error():
-    """Compare summaries of a million rows with the exact answer; return lines of a table."""
-    from truemix import BayesianKDEy
+    """Compare summaries of a million rows with the exact answer; return lines of a table.
 
+    All with the same replicates of the references: the exact answer can afford 40 of them.
+    """
+    from truemix import BayesianKDEy, _replicate_budget
+
+    _replicate_budget.MAX_REPLICATES = 40
     lines = [
-        "| seed of the rows | rows kept | largest change of a share, in posterior standard deviations "
-        "(batch, population) | mean ratio of standard deviations |",
-        "|---:|---:|---:|---:|",
+        "| rows | kept | largest change of a share, in posterior standard deviations: batch | "
+        "population | ratio of standard deviations |",
+        "|---:|---:|---:|---:|---:|",
     ]
     quantifier = BayesianKDEy(random_state=0).fit(*posteriors(10_000, 10, 0))
-    for seed in range(3):
+    for seed in range(2):
         P, _ = posteriors(1_000_000, 10, 100 + seed, mix=MIX)
         exact = quantifier.quantify(quantifier.summarize(P, capacity=2_000_000))
         for capacity in (None, 50_000):
@@ -196,39 +208,46 @@ def summary_error():
             ]
             ratio = (found.draws.std(axis=0) / exact.draws.std(axis=0)).mean()
             lines.append(
-                f"| {seed} | {summary.n_rows:,} | {change[0].max():.3f}, {change[1].max():.3f} "
-                f"| {ratio:.3f} |"
+                f"| 1,000,000 (seed {seed}) | {summary.n_rows:,} | {change[0].max():.3f} | "
+                f"{change[1].max():.3f} | {ratio:.3f} |"
             )
             print(lines[-1], flush=True)
+    _replicate_budget.MAX_REPLICATES = 100
     return lines
 
 
-def coverage(n_batches=200, n_items=20_000, capacity=2_000):
+def coverage(n_batches=200, n_items=20_000, capacity=1_000):
     """Return lines with the coverage of intervals of exact batches and of summaries."""
     from truemix import BayesianKDEy
 
     rng = np.random.default_rng(0)
     inside = {"exact": [], "summary": []}
     width = {"exact": [], "summary": []}
+    rows = {}
     for number in range(n_batches):
         references = posteriors(600, 3, 10_000 + number)
         quantifier = BayesianKDEy(random_state=number).fit(*references)
         P, labels = posteriors(n_items, 3, 50_000 + number, mix=rng.dirichlet(np.ones(3)))
         truth = np.bincount(labels, minlength=3) / n_items
         for name, most in (("exact", None), ("summary", capacity)):
-            interval = quantifier.quantify(quantifier.summarize(P, capacity=most)).interval()
-            inside[name] += list((interval[:, 0] <= truth) & (truth <= interval[:, 1]))
-            width[name] += list(np.diff(interval)[:, 0])
+            summary = quantifier.summarize(P, capacity=most)
+            interval = quantifier.quantify(summary).interval()
+            inside[name].append(((interval[:, 0] <= truth) & (truth <= interval[:, 1])).mean())
+            width[name].append(np.diff(interval).mean())
+            rows[name] = summary.n_rows
     lines = [
-        f"{n_batches} batches of {n_items:,} items of three classes, with a mix and 600 references of "
-        "their own each; 95 % intervals:",
+        f"{n_batches} batches of {n_items:,} items of three classes, each with a mix and 600 "
+        "references of its own; 95 % intervals in the batch view:",
         "",
-        "| | rows kept | shares inside | mean width |",
+        "| | rows kept | shares inside (standard error) | mean width |",
         "|---|---:|---:|---:|",
     ]
-    for name, rows in (("exact", n_items), ("summary", capacity)):
-        share = np.mean(inside[name])
-        lines.append(f"| {name} | {rows:,} | {share:.1%} | {np.mean(width[name]):.4f} |")
+    for name, values in inside.items():
+        error = np.std(values) / np.sqrt(n_batches)
+        lines.append(
+            f"| {name} | {rows[name]:,} | {np.mean(values):.1%} ({error:.1%}) "
+            f"| {np.mean(width[name]):.4f} |"
+        )
         print(lines[-1], flush=True)
     return lines
 
@@ -251,8 +270,7 @@ def cluster(files):
             done = 0
             while done < 3 and child.poll() is None:
                 time.sleep(0.05)
-                stories = client.run_on_scheduler(_finished_tasks)
-                done = stories
+                done = client.run_on_scheduler(_finished_tasks)
             victim = next(iter(client.run(os.getpid).values()))
             os.kill(victim, signal.SIGKILL)
             output, _ = child.communicate()

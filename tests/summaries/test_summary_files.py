@@ -56,6 +56,7 @@ WRONG = {
     "counts": lambda counts: counts * 0,
     "totals": lambda totals: totals + 1,
     "decided": lambda decided: decided + 1,
+    "moments": lambda moments: moments + 2**40,
     "sizes": lambda sizes: sizes * 0,
     "source": lambda source: None,
     "classes": lambda classes: classes[:2],
@@ -77,5 +78,5 @@ def test_a_truncated_summary_needs_its_rows(quantifier, tmp_path):
     quantifier.summarize(posteriors(50, 3, 1)[0]).save(path)
     sizes = contents(path)[1]["sizes"]
     changed(path, sizes=np.array([*sizes[:2], 1]))
-    with pytest.raises(InputError, match="fewer rows than the capacity"):
+    with pytest.raises(InputError, match="fewer rows than in a sample"):
         Summary.load(path)

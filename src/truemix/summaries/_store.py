@@ -129,7 +129,7 @@ class RowStore:
             totals=self.totals[present].astype(np.float64),
             domain=decisions_of(strata, n_classes),
             moments=moments_of(self.rows, n_classes) * MOMENT_UNIT,
-            moment_totals=self.moments * MOMENT_UNIT,
+            moment_totals=self.moments.astype(np.float64) * MOMENT_UNIT,
         )
 
     def _kept(self, strata: IntArray, priorities: FloatArray) -> IntArray:

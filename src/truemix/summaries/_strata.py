@@ -44,7 +44,7 @@ def mean_posteriors(rows: FloatArray, n_classes: int) -> FloatArray:
     mean = np.zeros((len(rows), n_classes))
     for layer in range(n_layers):
         mean += rows[:, layer * n_classes : (layer + 1) * n_classes]
-    return mean / n_layers
+    return np.asarray(mean / n_layers)
 
 
 def strata_of(rows: FloatArray, n_classes: int) -> IntArray:
