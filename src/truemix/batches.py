@@ -20,6 +20,7 @@ def is_batched(X: Any) -> bool:
 
     Examples
     --------
+    >>> import numpy as np
     >>> is_batched([[0.9, 0.1], [0.2, 0.8]]), is_batched([np.array([[0.9, 0.1]])])
     (False, True)
     """

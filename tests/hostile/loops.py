@@ -66,7 +66,7 @@ def _proposing(L, w, mode, prior, pi):
 def _replicates(logs, prior, near, temperature):
     ones, rows, draws = np.ones(1, dtype=np.int64), np.arange(N), np.empty((2, K))
     return _core.sample_replicates(
-        logs[None], rows, np.ones(N), prior, temperature[0], near, np.zeros((1, K)),
+        logs[None], rows, np.ones((1, N)), prior, temperature[0], near, np.zeros((1, K)),
         _state()[None], 0 * ones, 2 * ones, ones, 1, 1, True, draws, draws.copy(),
     )  # fmt: skip
 

@@ -244,12 +244,14 @@ def test_the_error_of_a_sample_is_in_the_draws():
     quantifier = fitted(BayesianKDEy, reference_uncertainty=None, random_state=0, draws=2000)
     P, _ = posteriors(20_000, 3, 1, mix=[0.6, 0.3, 0.1])
     exact = quantifier.quantify(P)
-    sampled = quantifier.quantify(quantifier.summarize(P, capacity=150))
+    sampled = quantifier.quantify(quantifier.summarize(P, capacity=800))
     error = np.array(sampled.diagnostics["summary"]["sampling_error"])
     expected = np.hypot(exact.draws.std(axis=0), error)
-    # The error is known to a tenth with 150 rows, the spread over 100 replicates likewise.
-    np.testing.assert_allclose(sampled.draws.std(axis=0), expected, rtol=0.35)
-    assert (sampled.draws.std(axis=0) > 2 * exact.draws.std(axis=0)).all()
+    # The spread over 100 replicates is known to 7 %; with so few rows some counts would be negative
+    # and are cut off, which adds to it.
+    ratio = sampled.draws.std(axis=0) / expected
+    assert (ratio > 0.85).all()
+    assert (ratio < 1.35).all()
 
 
 def test_capacities_have_a_range():

@@ -15,9 +15,9 @@ from truemix._typing import FloatArray, IntArray
 _STREAM = 11
 # Weights of a smaller shape would leave all of a stratum to one or two rows.
 _SMALLEST_SHAPE = 0.25
-# A regression needs so many rows per moment; its correction of a count is limited to these factors.
+# A regression needs so many rows per moment; it does not lower a count below this share of it.
 _ROWS_PER_MOMENT = 10
-_MIN_FACTOR, _MAX_FACTOR = 0.1, 10.0
+_MIN_FACTOR = 0.1
 # Directions in which the mix changes the likelihood by less than this share of the strongest one
 # or moments are not determined by the items.
 _FLAT = 1e-8
@@ -112,8 +112,9 @@ class RowSample:
         for each in self._regressions:
             w = shares[each.rows]
             slope = each.inverse @ (each.total - w @ each.moments)
-            # No row is dropped or dominates, whatever the moments say.
-            shares[each.rows] = w * np.clip(1.0 + each.centred @ slope, _MIN_FACTOR, _MAX_FACTOR)
+            corrected = w + self._expansion[each.rows] * (each.centred @ slope)
+            # No row is dropped, whatever the moments say.
+            shares[each.rows] = np.maximum(corrected, _MIN_FACTOR * w)
         # Rounding of the cumulative sum moves no item further than to the next row.
         ends = np.cumsum(shares) * (self.totals.sum() / shares.sum())
         return np.diff(np.floor(ends + 0.5), prepend=0.0)

@@ -27,12 +27,12 @@ from truemix.exceptions import InputError
 from truemix.inference.batched import check_bags
 from truemix.quantifiers.content_order import reference_order
 from truemix.quantifiers.estimating import estimates_of_pool, estimates_of_summaries
-from truemix.quantifiers.pool import items_in_rows, pool_of_bags
+from truemix.quantifiers.pool import pool_of_bags
 from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring, read_labels
 from truemix.quantifiers.shares import check_shares
-from truemix.quantifiers.summarizing import in_order, is_in_memory, summarize, summarize_by
+from truemix.quantifiers.summarizing import in_order, places_of, summarize, summarize_by
 from truemix.summaries import Summary
-from truemix.tables import column_names, groups_of, pop_column
+from truemix.tables import column_names
 
 # Settings on which replicates of the references do not depend.
 NOT_IN_REPLICATES = frozenset(
@@ -156,7 +156,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         Estimate
         """
         summary = self._summary(X)
-        places = [self._places(summary, X)] if check else None
+        places = places_of(self, [summary], X) if check else None
         return estimates_of_summaries(self, [summary], places, check=check)[0]
 
     def quantify_by(self, X: Any, groups: Any = None, *, check: bool = False) -> EstimateSet:
@@ -185,7 +185,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         if not summaries:
             raise InputError("X has no groups; expected a summary of at least one.")
         parts = list(summaries.values())
-        places = self._places_by(parts, X, groups) if check else None
+        places = places_of(self, parts, X, groups) if check and groups is not None else None
         found = estimates_of_summaries(self, parts, places, check=check)
         return EstimateSet(dict(zip(summaries, found, strict=True)))
 
@@ -391,28 +391,6 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
                 "references, classes and classifier. Summarise the items again with this one."
             )
         return X
-
-    def _places(self, summary: Summary, X: Any) -> IntArray | None:
-        """Return the row of each item in its summary, if the items are in memory and all there."""
-        if isinstance(X, Summary) or not summary.exact or not is_in_memory(X):
-            return None
-        return items_in_rows(summary, self.posteriors(X))
-
-    def _places_by(
-        self, summaries: list[Summary], X: Any, groups: Any
-    ) -> list[IntArray | None] | None:
-        """Return the same for the items of each group."""
-        if groups is None or not is_in_memory(X):
-            return None
-        if isinstance(groups, str):
-            X, groups = pop_column(X, groups)
-        scored = self.posteriors(X)
-        return [
-            items_in_rows(summary, scored[:, members]) if summary.exact else None
-            for summary, members in zip(
-                summaries, groups_of(groups, scored.shape[1])[1], strict=True
-            )
-        ]
 
     def _fingerprint(self, posteriors: FloatArray, codes: IntArray) -> str:
         """Return a hash of the references and of the settings that replicates depend on."""

@@ -46,8 +46,8 @@ class Bootstrap(Quantifier):
     >>> quantifier = quantifier.fit([[0.9, 0.1], [0.2, 0.8]], ["ham", "spam"])
     >>> batch = np.repeat([[0.7, 0.3], [0.1, 0.9]], [75, 25], axis=0)
     >>> quantifier.quantify(batch).interval().round(2)
-    array([[0.67, 0.84],
-           [0.16, 0.33]])
+    array([[0.66, 0.83],
+           [0.17, 0.34]])
     """
 
     def __init__(

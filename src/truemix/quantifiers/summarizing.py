@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from truemix._dask import is_dask_frame, merge_partitions
 from truemix._group_order import sorted_groups
 from truemix._progress import progress_rows
-from truemix._typing import FloatArray
+from truemix._typing import FloatArray, IntArray
 from truemix.batches import batches_of, is_batched, total_rows, with_groups
 from truemix.exceptions import InputError
+from truemix.quantifiers.pool import items_in_rows
 from truemix.summaries.groups import GroupStores, merge_groups
 from truemix.summaries.summary import Scorer, Summary, merged
 from truemix.tables import groups_of, pop_column
@@ -70,9 +71,25 @@ def summarize_by(
     return in_order(stores.summaries())
 
 
-def is_in_memory(X: Any) -> bool:
-    """Return whether X is a single table in memory."""
-    return not is_dask_frame(X) and not is_batched(X)
+def places_of(
+    quantifier: Quantifier, summaries: Sequence[Summary], X: Any, groups: Any = None
+) -> list[IntArray | None] | None:
+    """Return for each summary the row of each of its items.
+
+    None if the items are not in memory; for a single summary, if it does not hold them all.
+    """
+    if isinstance(X, Summary) or is_dask_frame(X) or is_batched(X):
+        return None
+    if isinstance(groups, str):
+        X, groups = pop_column(X, groups)
+    scored = quantifier.posteriors(X)
+    members: list[Any] = [slice(None)]
+    if groups is not None:
+        members = groups_of(groups, scored.shape[1])[1]
+    return [
+        items_in_rows(summary, scored[:, rows]) if summary.exact else None
+        for summary, rows in zip(summaries, members, strict=True)
+    ]
 
 
 def in_order(summaries: dict[Any, Summary]) -> dict[Any, Summary]:
