@@ -31,14 +31,17 @@ def test_an_example_prints_what_it_says(code, output):
     for line, expected in zip(found, shown, strict=True):
         if drawn := WITH_DRAWS.match(expected):
             now = WITH_DRAWS.match(line)
-            assert (now[1].split(), now[6]) == (drawn[1].split(), drawn[6])
+            assert now[1].split() == drawn[1].split()
+            # Counted shares too: the decision of a fold model may be as close as a rounding error.
+            shares = [[float(n) for n in re.findall(r"[\d.]+", each[6])] for each in (now, drawn)]
+            assert shares[0] == pytest.approx(shares[1], abs=0.11)
             # Another processor rounds sums differently, and a chain of draws goes its own way
             # from there: the end of an interval may move by two of the 267 items.
             for k in (2, 4, 5):
                 assert float(now[k]) == pytest.approx(float(drawn[k]), abs=0.8)
-        elif "between" in expected:
-            # The ends of an interval again, as whole percents.
-            numbers = [[int(n) for n in re.findall(r"(\d+)%", text)] for text in (line, expected)]
+        elif "between" in expected or "strangest" in expected:
+            # The ends of an interval again, as whole percents, or a rank that is as close.
+            numbers = [[int(n) for n in re.findall(r"\d+", text)] for text in (line, expected)]
             assert numbers[0] == pytest.approx(numbers[1], abs=1)
         else:
             assert line == expected
