@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import numbers
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from truemix import _core
 from truemix.exceptions import InputError
+
+Item, Result = TypeVar("Item"), TypeVar("Result")
 
 _LIMIT: ContextVar[int | None] = ContextVar("thread limit", default=None)
 
@@ -102,6 +104,26 @@ def for_each_block(work: Callable[[slice], None], n_rows: int, block: int) -> No
             together.cancel()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
+
+
+def map_on_cores(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """Return ``work(item)`` for each item: many at once, each on one core, or one on all cores.
+
+    Examples
+    --------
+    >>> map_on_cores(len, ["a", "list", "of words"])
+    [1, 4, 8]
+    """
+    if len(items) < n_threads():
+        return [work(item) for item in items]
+    results: dict[int, Result] = {}
+
+    def run(block: slice) -> None:
+        with limit_threads(1):
+            results[block.start] = work(items[block.start])
+
+    for_each_block(run, len(items), 1)
+    return [results[number] for number in range(len(items))]
 
 
 @contextmanager

@@ -24,8 +24,7 @@ from truemix._threads import for_each_block, row_blocks
 from truemix._typing import FloatArray, IntArray
 from truemix.checks._references import References
 from truemix.inference import maximize_mixture
-from truemix.inference.bags import Bag
-from truemix.inference.batched import solve_bags
+from truemix.inference.batched import mixes_under_each
 
 # Likelihoods below this fraction of the item's largest are set to it.
 SMALLEST = 1e-300
@@ -84,10 +83,10 @@ class ShiftStatistics:
     def fit(self, bags: IntArray) -> FloatArray:
         """Return the mixes that fit bags of reference items, ``(B, size)``, best."""
         # Items repeat in a bag, and so do references.
-        drawn = [np.unique(self._distinct[bag], return_counts=True) for bag in bags]
-        counted = [Bag(rows, counts.astype(np.float64)) for rows, counts in drawn]
-        fits = solve_bags(self.references.log_likelihood, counted, tol=TOLERANCE)
-        return np.array([fit.prevalence for fit in fits])
+        counts = counts_in_bags(self._distinct[bags], len(self.points))
+        rows = [np.flatnonzero(each) for each in counts]
+        repeats = [each[drawn] for each, drawn in zip(counts, rows, strict=True)]
+        return mixes_under_each(self.references.log_likelihood[None], rows, repeats, TOLERANCE)[0]
 
     def deviations(self, bags: IntArray, mixes: FloatArray) -> Deviations:
         """Return how far bags of reference items, ``(B, size)``, are from mixes, ``(B, K)``."""
@@ -119,11 +118,7 @@ class ShiftStatistics:
 
     def _shares(self, bags: IntArray) -> FloatArray:
         """Return the share of each reference in each bag, ``(B, m)``."""
-        n_bags, size = bags.shape
-        n_items = len(self.points)
-        places = bags + n_items * np.arange(n_bags)[:, None]
-        counts = np.bincount(places.ravel(), minlength=n_bags * n_items)
-        return np.asarray(counts.reshape(n_bags, n_items) / size)
+        return counts_in_bags(bags, len(self.points)) / bags.shape[1]
 
     def _within(self, bags: IntArray, shares: FloatArray) -> FloatArray:
         """Return the mean distance between two items of each bag."""
@@ -247,6 +242,13 @@ class Items:
 def fitted_mix(log_likelihood: FloatArray, weights: FloatArray | None = None) -> FloatArray:
     """Return the mix of a target, solved as exactly as those of the bags."""
     return maximize_mixture(log_likelihood, weights=weights, tol=TOLERANCE).prevalence
+
+
+def counts_in_bags(bags: IntArray, n_items: int) -> IntArray:
+    """Return how often each item is in each bag, ``(B, n_items)``."""
+    places = bags + n_items * np.arange(len(bags))[:, None]
+    counts = np.bincount(places.ravel(), minlength=len(bags) * n_items)
+    return np.asarray(counts.reshape(len(bags), n_items))
 
 
 def distances(A: FloatArray, B: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from truemix._seeds import resolved_seed
-from truemix._threads import one_blas_thread
+from truemix._threads import map_on_cores, one_blas_thread
 from truemix._typing import FloatArray, IntArray, Seed
 from truemix.batches import is_batched
 from truemix.checks._monte_carlo import Comparison, compare, max_bags
@@ -188,26 +188,26 @@ def _checks(
     seed: int,
 ) -> list[ShiftCheck]:
     most = max_bags(level, len(targets))
-    found = [compare(statistics, target, most) for target in targets]
+    found = map_on_cores(lambda target: compare(statistics, target, most), targets)
     nulls = [each.null_statistics for each in found]
     adjusted = step_down(np.array([each.statistic for each in found]), nulls)
     critical = critical_value(nulls, level)
-    return [
-        _shift_check(
+
+    def described(number: int) -> ShiftCheck:
+        target, each, p_value = targets[number], found[number], float(adjusted[number])
+        return _shift_check(
             statistics,
             target,
             each,
-            cell,
+            cells[number],
             level=level,
             cause=_cause(statistics, target, each, failed=p_value <= level),
             detectable=detectable(statistics, target, each, critical),
             adjusted_p_value=p_value if len(targets) > 1 else None,
             random_state=seed,
         )
-        for target, each, cell, p_value in zip(
-            targets, found, cells, adjusted.tolist(), strict=True
-        )
-    ]
+
+    return map_on_cores(described, range(len(targets)))
 
 
 def _shift_check(

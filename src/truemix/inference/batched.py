@@ -30,7 +30,7 @@ from truemix.validation import check_counts
 # The duality gap at which the solver stops, and its largest number of iterations.
 TOL, MAX_ITER = 1e-8, 1000
 # Small bags are solved in less time than a thread needs to take up a task.
-BAGS_PER_TASK = 4
+BAGS_PER_TASK = 16
 
 
 def maximize_mixtures(
@@ -112,7 +112,7 @@ def solve_bags(
 
 
 def mixes_under_each(
-    matrices: FloatArray, rows: list[IntArray], counts: list[IntArray]
+    matrices: FloatArray, rows: list[IntArray], counts: list[IntArray], tol: float = TOL
 ) -> FloatArray:
     """Return the maximum-likelihood mix of each bag under each of several matrices.
 
@@ -124,6 +124,8 @@ def mixes_under_each(
         Log-likelihoods of one pool.
     rows, counts : lists of ndarrays
         For each bag, distinct rows of the pool and how often each is in the bag.
+    tol : float
+        As for :func:`maximize_mixtures`.
 
     Returns
     -------
@@ -147,7 +149,7 @@ def mixes_under_each(
             w = counts[bag] / counts[bag].sum()
             mix = check_start(None, n_classes)
             for L, found in zip(pools, mixes, strict=True):
-                mix = _core.solve_mixture(L[rows[bag]], w, mix, TOL, MAX_ITER)[0]
+                mix = _core.solve_mixture(L[rows[bag]], w, mix, tol, MAX_ITER)[0]
                 found[bag] = mix
 
     for_each_block(work, len(rows), BAGS_PER_TASK)
