@@ -69,6 +69,9 @@ class Estimate:
     checks : dict
         Checks that were asked for: ``"label_shift"``, with ``quantify(X, check=True)``. Each has
         ``passed``, ``explanation`` and ``summary()``.
+    batch : object, optional
+        The rows that the estimate is about and the quantifier that scored them, which is what
+        further questions need. It is not part of a saved or pickled estimate.
 
     Examples
     --------
@@ -119,6 +122,10 @@ class Estimate:
     unknown: Unknown | None = None
     origin: DrawOrigin | None = None
     checks: dict[str, Check] = field(default_factory=dict)
+    batch: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "batch": None}
 
     def __post_init__(self) -> None:
         check_choice(self.estimand, "estimand", ESTIMANDS)
@@ -358,6 +365,72 @@ class Estimate:
         """
         return estimate_frame(self, level)
 
+    # --- can it be trusted here? --------------------------------------------------------------
+
+    def sensitivity(self, level: float = 0.95) -> pd.DataFrame:
+        """Return what other assumptions than label shift say about this batch.
+
+        Parameters
+        ----------
+        level : float
+            Level of the intervals.
+
+        Returns
+        -------
+        DataFrame
+            One row per assumption, method and class: ``assumption``, ``method``, ``class``,
+            ``share``, ``lower``, ``upper``.
+        """
+        return self._need_batch("sensitivity").sensitivity(self, level).frame()
+
+    def range(self, level: float = 0.95) -> FloatArray:
+        """Return the range of all answers of :meth:`sensitivity`, class by class.
+
+        Parameters
+        ----------
+        level : float
+            Level of the intervals.
+
+        Returns
+        -------
+        ndarray of shape (K, 2)
+        """
+        bounds: FloatArray = self._need_batch("range").sensitivity(self, level).range()
+        return bounds
+
+    def performance(self, level: float = 0.95) -> Any:
+        """Return how good the classifier is on this batch, without labels of it.
+
+        Parameters
+        ----------
+        level : float
+            Level of the intervals.
+
+        Returns
+        -------
+        Performance
+            ``accuracy``, ``precision``, ``recall`` and ``confusion``, each with an interval.
+        """
+        return self._need_batch("performance").performance(self, level)
+
+    def choose_items(self, n: int, *, random_state: Any = None) -> pd.DataFrame:
+        """Return items whose labels would help most: a probability sample.
+
+        Parameters
+        ----------
+        n : int
+            How many items to label.
+        random_state : int, Generator or None
+            The same seed gives the same items.
+
+        Returns
+        -------
+        DataFrame
+            One row per item: ``row`` in the batch, and ``inclusion``, the probability with which
+            it was chosen. Both are needed by ``quantify(X, labels=…, inclusion=…)``.
+        """
+        return self._need_batch("choose_items").choose_items(self, n, random_state).frame()
+
     def plot(
         self,
         ax: Axes | None = None,
@@ -434,6 +507,14 @@ class Estimate:
 
     def _repr_html_(self) -> str:
         return estimate_table(self).html()
+
+    def _need_batch(self, what: str) -> Any:
+        if self.batch is None:
+            raise InputError(
+                f"{what} needs the batch itself, which saved estimates do not hold; ask the "
+                "estimate that quantify returns, before it is saved."
+            )
+        return self.batch
 
     def _need_draws(self, what: str) -> FloatArray:
         if self.draws is None:

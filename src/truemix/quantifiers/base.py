@@ -28,9 +28,16 @@ from truemix.inference.batched import check_bags
 from truemix.quantifiers.content_order import reference_order
 from truemix.quantifiers.estimating import estimates_of_pool, estimates_of_summaries
 from truemix.quantifiers.pool import pool_of_bags
+from truemix.quantifiers.scored_batch import with_items
 from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring, read_labels
 from truemix.quantifiers.shares import check_shares
-from truemix.quantifiers.summarizing import in_order, places_of, summarize, summarize_by
+from truemix.quantifiers.summarizing import (
+    in_memory,
+    in_order,
+    places_of,
+    summarize,
+    summarize_by,
+)
 from truemix.summaries import Summary
 from truemix.tables import column_names
 
@@ -157,7 +164,8 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         """
         summary = self._summary(X)
         places = places_of(self, [summary], X) if check else None
-        return estimates_of_summaries(self, [summary], places, check=check)[0]
+        [estimate] = estimates_of_summaries(self, [summary], places, check=check)
+        return with_items(estimate, X) if in_memory(X) else estimate
 
     def quantify_by(self, X: Any, groups: Any = None, *, check: bool = False) -> EstimateSet:
         """Estimate the mix of each group of items (week, region, …), scoring each item once.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from truemix.estimates.draw_origin import DrawOrigin
 from truemix.inference.bags import Bag
 from truemix.inference.protocol import MixtureResult
 from truemix.quantifiers.pool import Pool, pool_of_summaries
+from truemix.quantifiers.scored_batch import ScoredBatch
 from truemix.quantifiers.shares import split_result
 from truemix.quantifiers.wiring import infer
 from truemix.summaries import Summary
@@ -46,7 +48,7 @@ def estimates_of_summaries(
     checks = _checks(quantifier, pool, places) if check else None
     counted = [summary.classify_and_count for summary in summaries]
     estimates = list(estimates_of_pool(quantifier, pool, checks, counted))
-    for summary, estimate in zip(summaries, estimates, strict=True):
+    for number, (summary, estimate) in enumerate(zip(summaries, estimates, strict=True)):
         error = estimate.diagnostics.pop("sampling_error", None)
         estimate.diagnostics["summary"] = {
             "n_items": summary.n_items,
@@ -54,6 +56,7 @@ def estimates_of_summaries(
             "exact": summary.exact,
             "sampling_error": None if error is None else error.tolist(),
         }
+        estimates[number] = replace(estimate, batch=ScoredBatch(quantifier, summary))
     return estimates
 
 

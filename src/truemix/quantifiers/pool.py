@@ -64,10 +64,10 @@ def pool_of_summaries(summaries: Sequence[Summary]) -> Pool:
     return Pool(_by_layer(rows, n_classes), bags)
 
 
-def items_in_rows(summary: Summary, scored: FloatArray) -> IntArray:
-    """Return the row of each item ``(M, n, K)`` in an exact summary of them."""
-    both = np.concatenate([summary.rows, flattened(scored)])
-    return np.asarray(_core.first_equal(both)[summary.n_rows :])
+def rows_of_items(rows: FloatArray, scored: FloatArray) -> IntArray:
+    """Return the place of each item ``(M, n, K)`` among the distinct rows of all, ``(M, d, K)``."""
+    both = np.concatenate([flattened(rows), flattened(scored)])
+    return np.asarray(_core.first_equal(both)[rows.shape[1] :])
 
 
 def _by_layer(rows: FloatArray, n_classes: int) -> FloatArray:

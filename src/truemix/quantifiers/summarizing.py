@@ -12,7 +12,7 @@ from truemix._progress import progress_rows
 from truemix._typing import FloatArray, IntArray
 from truemix.batches import batches_of, is_batched, total_rows, with_groups
 from truemix.exceptions import InputError
-from truemix.quantifiers.pool import items_in_rows
+from truemix.quantifiers.pool import rows_of_items
 from truemix.summaries.groups import GroupStores, merge_groups
 from truemix.summaries.summary import Scorer, Summary, merged
 from truemix.tables import groups_of, pop_column
@@ -78,7 +78,7 @@ def places_of(
 
     None if the items are not in memory; for a single summary, if it does not hold them all.
     """
-    if isinstance(X, Summary) or is_dask_frame(X) or is_batched(X):
+    if not in_memory(X):
         return None
     if isinstance(groups, str):
         X, groups = pop_column(X, groups)
@@ -87,9 +87,14 @@ def places_of(
     if groups is not None:
         members = groups_of(groups, scored.shape[1])[1]
     return [
-        items_in_rows(summary, scored[:, rows]) if summary.exact else None
+        rows_of_items(summary.scored(), scored[:, rows]) if summary.exact else None
         for summary, rows in zip(summaries, members, strict=True)
     ]
+
+
+def in_memory(X: Any) -> bool:
+    """Return whether a batch was given as items that can be looked at again."""
+    return not (isinstance(X, Summary) or is_dask_frame(X) or is_batched(X))
 
 
 def in_order(summaries: dict[Any, Summary]) -> dict[Any, Summary]:
