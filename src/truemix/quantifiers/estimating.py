@@ -54,7 +54,8 @@ def estimates_of_summaries(
             "n_items": summary.n_items,
             "n_rows": summary.n_rows,
             "exact": summary.exact,
-            "sampling_error": None if error is None else error.tolist(),
+            # Matrix products depend on the addresses of arrays in their last digits.
+            "sampling_error": None if error is None else [float(f"{e:.6g}") for e in error],
         }
         estimates[number] = replace(estimate, batch=ScoredBatch(quantifier, summary))
     return estimates
