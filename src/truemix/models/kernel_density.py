@@ -128,6 +128,20 @@ class KernelDensity(BaseEstimator):
             kernel=self.kernel, bandwidth=self.bandwidth_, shrinkage=self.shrinkage_
         )
 
+    def of_other_references(self, posteriors: FloatArray, codes: IntArray) -> KernelDensity:
+        """Return the fitted model of other references, with the settings that were selected here.
+
+        Settings that tie stay tied, so that replicates are spread as they are here.
+        """
+        model = KernelDensity(**self.get_params())
+        model.class_counts_ = np.bincount(codes, minlength=len(self.class_counts_))
+        model.bandwidth_, model.shrinkage_ = self.bandwidth_, self.shrinkage_
+        model.selection_ = self.selection_
+        posteriors, codes, place = _kept(posteriors, codes)
+        counts = np.ones(len(codes), dtype=np.intp) if place is None else np.bincount(place)
+        model._build(posteriors, codes, counts)
+        return model
+
     def fit(self, posteriors: FloatArray, codes: IntArray, n_classes: int) -> Self:
         """Select what is ``"auto"``, and store the distinct references."""
         self.class_counts_ = np.bincount(codes, minlength=n_classes)

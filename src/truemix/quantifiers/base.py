@@ -43,7 +43,16 @@ from truemix.tables import column_names
 
 # Settings on which replicates of the references do not depend.
 NOT_IN_REPLICATES = frozenset(
-    {"draws", "warmup", "sampler", "prior", "temperature", "estimand", "random_state"}
+    {
+        "draws",
+        "warmup",
+        "sampler",
+        "prior",
+        "temperature",
+        "estimand",
+        "random_state",
+        "self_calibration",
+    }
 )
 # The forms of a fingerprint and of a seed in a file.
 SOURCE = "[0-9a-f]{32}"
@@ -90,6 +99,8 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
     scored_by_: str
     # Fingerprint of the references and settings that replicates are made from.
     _source: str
+    # How much wider intervals have to be, by the size of the batch; found when it is needed.
+    widenings_: dict[int, Any]
 
     @abstractmethod
     def parts(self) -> Parts:
@@ -319,6 +330,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         self.train_prevalence_ = np.bincount(codes, minlength=len(classes)) / len(codes)
         self._scorer = scorer
         self._references = (posteriors, codes)
+        self.widenings_ = {}
         self.model_, self.inference_ = parts
         self.model_.fit(posteriors, codes, len(classes))
         self.inference_.prepare(classes, self.train_prevalence_)
@@ -383,6 +395,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         self.model_, self.inference_ = parts
         self.classes_, self.train_prevalence_ = classes, shares
         self._source, self.scored_by_ = source, scored_by
+        self.widenings_ = {}
         self.n_features_in_ = len(self.classes_)
         self._scorer = GivenPosteriors(self.classes_)
 

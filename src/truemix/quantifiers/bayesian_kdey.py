@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from truemix.inference import Posterior
 from truemix.models import KernelDensity
 from truemix.quantifiers.base import Parts, Quantifier
@@ -49,6 +51,10 @@ class BayesianKDEy(Quantifier):
     averaging : bool
         With reference uncertainty: spread the replicates also over the settings of bandwidth and
         shrinkage that tie in the automatic selection.
+    self_calibration : bool
+        With reference uncertainty: whether to find out, on bags of the references that the others
+        estimate, if intervals are too narrow, and to widen them by the factor that these bags
+        needed (``diagnostics["widening"]``). Not with ``unknown`` or another temperature.
     unknown : bool
         As for :class:`truemix.KDEy`; the unknown share has draws and an interval, too. Its
         Dirichlet parameter is 1.
@@ -91,6 +97,7 @@ class BayesianKDEy(Quantifier):
         estimand: str = "batch",
         reference_uncertainty: Any = "bootstrap",
         averaging: Any = True,
+        self_calibration: Any = True,
         unknown: Any = False,
     ) -> None:
         self.classifier = classifier
@@ -108,6 +115,7 @@ class BayesianKDEy(Quantifier):
         self.estimand = estimand
         self.reference_uncertainty = reference_uncertainty
         self.averaging = averaging
+        self.self_calibration = self_calibration
         self.unknown = unknown
 
     def parts(self) -> Parts:
@@ -116,6 +124,8 @@ class BayesianKDEy(Quantifier):
             check_choice(self.reference_uncertainty, "reference_uncertainty", ("bootstrap",))
         if isinstance(self.prior, str):
             raise parameter_error("prior", "a positive number, one for each class", self.prior)
+        if not isinstance(self.self_calibration, bool | np.bool_):
+            raise parameter_error("self_calibration", "True or False", self.self_calibration)
         model = KernelDensity(
             kernel=self.kernel,
             bandwidth=self.bandwidth,

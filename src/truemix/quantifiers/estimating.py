@@ -16,8 +16,8 @@ from truemix.inference.bags import Bag
 from truemix.inference.protocol import MixtureResult
 from truemix.quantifiers.pool import Pool, pool_of_summaries
 from truemix.quantifiers.scored_batch import ScoredBatch
-from truemix.quantifiers.shares import split_result
-from truemix.quantifiers.wiring import infer
+from truemix.quantifiers.shares import Shares, split_result
+from truemix.quantifiers.wiring import infer, is_spread
 from truemix.summaries import Summary
 
 if TYPE_CHECKING:
@@ -96,6 +96,35 @@ def _decided(pool: Pool, bag: Bag) -> FloatArray:
     return np.asarray(counts / counts.sum())
 
 
+def _is_calibrated(quantifier: Quantifier) -> bool:
+    """Return whether intervals are to be widened where bags of references need it."""
+    return (
+        bool(getattr(quantifier, "self_calibration", False))
+        and is_spread(quantifier.model_, quantifier.inference_)
+        and float(quantifier.inference_.temperature) == 1.0
+        and hasattr(quantifier.model_, "of_other_references")
+    )
+
+
+def _calibrated(
+    quantifier: Quantifier, n_items: int, shares: Shares, diagnostics: dict[str, Any]
+) -> Shares:
+    """Return shares with wider draws, if bags of references say so, and say so in diagnostics."""
+    from truemix.trust.interval_calibration import widened, widening_of
+
+    if shares.draws is None or shares.other_draws is None:
+        return shares
+    widening = widening_of(quantifier, n_items)
+    views = {"batch": n_items, "population": None}
+    asked_for = quantifier.inference_.estimand
+    diagnostics["widening"] = widening.summary(asked_for)
+    factor, counts = getattr(widening, asked_for), views.pop(asked_for)
+    draws = widened(shares.draws, factor, counts)
+    [(other, other_counts)] = views.items()
+    other_draws = widened(shares.other_draws, getattr(widening, other), other_counts)
+    return shares._replace(prevalence=draws.mean(axis=0), draws=draws, other_draws=other_draws)
+
+
 def _estimate(
     quantifier: Quantifier,
     bag: Bag,
@@ -105,6 +134,8 @@ def _estimate(
     settings: dict[str, Any],
 ) -> Estimate:
     shares = split_result(result, quantifier.train_prevalence_)
+    if _is_calibrated(quantifier):
+        shares = _calibrated(quantifier, bag.n_items, shares, result.diagnostics)
     origin = None
     if result.replicate is not None:
         # Draws are spread over replicates of the references.

@@ -48,11 +48,25 @@ def notes_of(estimate: Estimate) -> list[str]:
     parts = (_about_draws, _about_convergence, _about_divergences, _about_optimum, _about_confusion)
     sentences = [sentence for part in parts for sentence in part(estimate)]
     sentences += _about_reference(estimate) + _about_prior(estimate)
-    sentences += about_sample(estimate.diagnostics)
+    sentences += about_sample(estimate.diagnostics) + _about_widening(estimate)
     sentences += [each.explanation for each in estimate.checks.values() if each.verdict == PASSED]
     if not sentences and not estimate.warnings():
         return ["No solver or sampler was needed, so there is nothing that could have gone wrong."]
     return sentences
+
+
+def _about_widening(estimate: Estimate) -> list[str]:
+    widening = estimate.diagnostics.get("widening")
+    if not isinstance(widening, Mapping) or not widening.get("n_bags"):
+        return []
+    n_bags = f"{widening['n_bags']:,} mixtures of the reference items"
+    factor = float(widening["factor"])
+    if factor <= 1.0:
+        return [f"On {n_bags} intervals were wide enough, so these were left as they are."]
+    return [
+        f"Intervals are {factor:.2g} times as wide as the posterior alone says: on {n_bags} they "
+        "would have been too narrow otherwise."
+    ]
 
 
 def _about_draws(estimate: Estimate) -> list[str]:
