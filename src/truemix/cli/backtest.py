@@ -1,4 +1,4 @@
-"""``truemix backtest``: would the method have worked on mixtures of the labelled items?"""
+"""``truemix backtest``: how a method would have done on mixtures of the labelled items."""
 
 from __future__ import annotations
 

@@ -236,8 +236,8 @@ class Backtest:
             before = runs[place - 1]
             steps = math.log(before["mean_error"] / max(run["mean_error"], 1e-12))
             part = math.log(before["mean_error"] / wanted) / steps
-            ratio = run["n_items"] / before["n_items"]
-            return math.ceil(before["n_items"] * ratio**part)
+            ratio = float(run["n_items"]) / before["n_items"]
+            return math.ceil(float(before["n_items"]) * math.pow(ratio, part))
         return None
 
     # --- for people ---------------------------------------------------------------------------
@@ -330,10 +330,10 @@ def shrunk_sentences(runs: list[dict[str, Any]]) -> list[str]:
     small = [run for run in runs if run["n_items"] < run["bag_size"]]
     if not small:
         return []
-    asked = ", ".join(f"{size:,}" for size in sorted({run["bag_size"] for run in small}))
+    sizes = ", ".join(f"{size:,}" for size in sorted({run["bag_size"] for run in small}))
     return [
-        f"Bags of {asked} were asked for; most are smaller, because no item is used twice and "
-        "folds have too few of some classes (items: the median)."
+        f"Most bags of size {sizes} have fewer items (shown is the median): none is used twice, "
+        "and folds have too few of some classes."
     ]
 
 

@@ -1,4 +1,4 @@
-"""Backtests: would a quantifier have worked on the user's own labelled items?
+"""Backtests: how a quantifier would have done on the user's own labelled items.
 
 The items are split into folds. A quantifier that has learned from all but one estimates mixtures of
 the one that was held out, whose truth is known.
@@ -285,7 +285,8 @@ def _with_seed(quantifier: Quantifier, seed: int) -> Quantifier:
         and value is None
         and not name.startswith(tuple(frozen))
     }
-    return seeded.set_params(**changes)
+    seeded.set_params(**changes)
+    return seeded
 
 
 def _as_chosen(quantifier: Quantifier) -> Quantifier:
@@ -301,4 +302,5 @@ def _as_chosen(quantifier: Quantifier) -> Quantifier:
         for name in copy.get_params(deep=True)
         if name.rpartition("__")[2] in _CHOSEN and "classifier" not in name.split("__")
     }
-    return copy.set_params(**changes)
+    copy.set_params(**changes)
+    return copy
