@@ -152,7 +152,7 @@ def backtest_of(
 
     Its classifier is not trained again: references have posteriors that are out of fold already.
     Nor are bandwidth and shrinkage chosen again, or averaged over those that tie; and there are no
-    more than 400 draws. So this takes a moment, and is a little less strict than :func:`backtest`.
+    more than 400 draws. :func:`backtest` repeats all of that in each fold, and takes much longer.
 
     Parameters
     ----------
