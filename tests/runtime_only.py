@@ -85,6 +85,8 @@ def check_library():
     check = truemix.checks.label_shift(quantifier, P, random_state=0)
     groups = quantifier.quantify_by(P, np.arange(200) % 2)
     evaluate = truemix.evaluate
+    tested = truemix.backtest(truemix.EMQ(), P, labels, bag_size=10, n_bags=4, random_state=0)
+    expect("On 4 mixtures" in repr(tested), f"backtest is {tested!r}")
     is_missing("pandas", "Estimate.frame()", estimate.frame)
     is_missing("pandas", "Estimate.weights()", estimate.weights)
     is_missing("pandas", "Comparison.frame()", estimate.compare(estimate).frame)
@@ -93,7 +95,9 @@ def check_library():
     is_missing("pandas", "GridSearch.results_", lambda: search.results_)
     is_missing("pandas", "TemperatureCalibration.results", lambda: calibrated.results)
     is_missing("pandas", "evaluate()", lambda: evaluate(quantifier, P, labels, protocol=few))
+    is_missing("pandas", "Backtest.frame()", tested.frame)
     is_missing("matplotlib", "Estimate.plot()", estimate.plot)
+    is_missing("matplotlib", "Backtest.plot()", tested.plot)
     is_missing("matplotlib", "ShiftCheck.plot()", check.plot)
     is_missing("arviz", "Estimate.to_arviz()", estimate.to_arviz)
     nuts = truemix.BayesianKDEy(sampler="nuts")
@@ -112,6 +116,7 @@ def check_command_line():
     text, _ = run("estimate", REFERENCE, TARGET, *LABEL, "--format", "json")
     expect(len(json.loads(text)["groups"][0]["classes"]) == 4, f"JSON is {text}")
     run("check", REFERENCE, TARGET, *LABEL, "--items", "items.csv")
+    run("backtest", REFERENCE, *LABEL, "--method", "emq", "--report", "backtest.html")
     run("adapt", REFERENCE, TARGET, *LABEL, "--out", "adapted.parquet")
     run("tune", REFERENCE, *LABEL, "--grid", "bandwidth=0.3,1", "--out", "best.truemix")
     # Features: numbers and categories, one of which the reference does not have.

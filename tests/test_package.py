@@ -43,6 +43,7 @@ HOMES = {
     "truemix.exceptions": ("InputError", "InputNote"),
     "truemix.persistence": ("load", "save"),
     "truemix._threads": ("limit_threads",),
+    "truemix.trust": ("backtest",),
 }  # fmt: skip
 BLOCKS = {
     "simplex": (

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         NotFittedError,
     )
     from truemix.summaries import Summary
+    from truemix.trust.backtesting import backtest
 
 __all__ = [
     "ACC",
@@ -64,6 +65,7 @@ __all__ = [
     "NotFittedError",
     "Summary",
     "__version__",
+    "backtest",
     "calibration",
     "checks",
     "densities",
@@ -90,6 +92,7 @@ _HOME = {
     "load": "truemix.persistence",
     "save": "truemix.persistence",
     "Summary": "truemix.summaries",
+    "backtest": "truemix.trust.backtesting",
 }
 _MODULES = {
     "calibration",

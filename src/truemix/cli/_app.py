@@ -18,6 +18,7 @@ from truemix.cli import INTERRUPTED
 from truemix.cli._options import FILES_HELP, FOLDERS_HELP
 from truemix.cli._streams import discard, ended_by_signals, flush_stdout, standard_streams, tell
 from truemix.cli.adapt import adapt
+from truemix.cli.backtest import backtest
 from truemix.cli.check import check
 from truemix.cli.demo import demo
 from truemix.cli.estimate import estimate
@@ -146,6 +147,7 @@ for command, below in (
     (estimate, FOLDERS_HELP),
     (summarize, FOLDERS_HELP),
     (check, FILES_HELP),
+    (backtest, FILES_HELP),
     (tune, FILES_HELP),
     (adapt, FILES_HELP),
 ):

@@ -21,6 +21,12 @@ _COLUMNS = (
     "n_items",
 )  # fmt: skip
 
+# The backtest of a report: what takes a second or two, and is enough for two digits. With many
+# classes each bag takes longer, and says more.
+_BAGS, _FEWER_BAGS = 50, 20
+_MANY_CLASSES = 30
+_LARGEST_BAG = 1000
+
 
 @dataclass(frozen=True, kw_only=True)
 class _Options(options.IntervalOptions, options.TargetOptions):
@@ -65,6 +71,10 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
         why_not = _why_not_checked(fitted, given.check)
         with progress.step("quantify"):
             estimates = _quantify(fitted, found, given, check=why_not is None)
+        tested = None
+        if given.report is not None:
+            with progress.step("backtest"):
+                tested = _backtest(fitted, estimates, method, level)
         summary = summarize(
             estimates,
             level=level,
@@ -76,6 +86,7 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
             by=given.by,
             command=_command(given, method),
             why_not_checked=why_not,
+            backtest=tested,
         )
         if given.report is not None:
             from truemix.report.page import render_page
@@ -131,6 +142,25 @@ def _quantify(
     by_place = dict(enumerate(found.groups.values()))
     estimates = fitted.quantifier.quantify_by(by_place, check=check)
     return EstimateSet({name: named(estimates[k]) for k, name in enumerate(found.groups)})
+
+
+def _backtest(
+    fitted: Fitted, estimates: Estimate | EstimateSet, method: options.MethodOptions, level: float
+) -> dict[str, Any] | None:
+    """Return how the quantifier does on mixtures of its own references, if it has any."""
+    import numpy as np
+
+    from truemix.cli._methods import seed_of
+    from truemix.estimates import Estimate
+    from truemix.trust.backtesting import backtest_of
+
+    groups = [estimates] if isinstance(estimates, Estimate) else list(estimates.values())
+    size = min(_LARGEST_BAG, int(np.median([each.n_items for each in groups])))
+    n_bags = _BAGS if len(groups[0].classes) < _MANY_CLASSES else _FEWER_BAGS
+    tested = backtest_of(
+        fitted.quantifier, bag_size=size, n_bags=n_bags, level=level, random_state=seed_of(method)
+    )
+    return None if tested is None else tested.summary()
 
 
 def _command(given: _Options, method: options.MethodOptions) -> str:

@@ -148,6 +148,14 @@ def posterior(group: dict[str, Any]) -> Posterior | None:
     return Posterior(densities, triangle, about)
 
 
+def worst_classes(tested: dict[str, Any]) -> dict[str, Any]:
+    """Return the classes of a backtest to be shown: all, or those with the largest errors."""
+    classes = tested["classes"]
+    if len(classes) > MAX_ROWS:
+        classes = sorted(classes, key=lambda row: -row["mean_error"])[:MAX_ROWS]
+    return {"worst": classes, "left_out": len(tested["classes"]) - len(classes)}
+
+
 def settings_rows(settings: dict[str, Any]) -> list[tuple[str, str, list[dict[str, Any]]]]:
     """Return settings as name, text and, where it is a list of records, the records.
 

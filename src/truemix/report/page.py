@@ -10,9 +10,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from truemix.estimates.checks import COUNTING, point_method
 from truemix.estimates.text import DASH, chance, percent, percent_level, shown_name
-from truemix.report.content import mix_table, posterior, settings_rows, shown_value
+from truemix.report.charts.sizes import size_chart
+from truemix.report.content import mix_table, posterior, settings_rows, shown_value, worst_classes
 from truemix.report.content_groups import checks, over_time, side_by_side
 from truemix.report.sentences import subject
+from truemix.trust.backtest import backtest_table, points
 
 _LONGEST_NAME = 80
 _NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -47,6 +49,35 @@ def render_page(summary: dict[str, Any]) -> str:
     return _environment().get_template("page.html").render(_content(summary))
 
 
+def render_backtest(tested: dict[str, Any]) -> str:
+    """Return a backtest as HTML.
+
+    Parameters
+    ----------
+    tested : dict
+        What ``truemix backtest`` writes as JSON: the summary of a backtest, the ``reference`` and
+        the version of ``truemix``.
+
+    Returns
+    -------
+    str
+        One page, as :func:`render_page` makes them.
+    """
+    runs, has_draws = tested["by_size"], tested["soft_coverage"] is not None
+    content = {
+        "tested": tested,
+        "table": backtest_table(tested),
+        "errors": size_chart(runs, ["mean_error", "counting_error"]),
+        "widths": size_chart(runs, ["mean_width"]) if has_draws else None,
+        "coverage": None,
+        **worst_classes(tested),
+    }
+    if has_draws:
+        held = ["soft_coverage", "hard_coverage"]
+        content["coverage"] = size_chart(runs, held, level=tested["level"])
+    return _environment().get_template("backtest_page.html").render(content)
+
+
 def _content(summary: dict[str, Any]) -> dict[str, Any]:
     groups = summary["groups"]
     several = len(groups) > 1
@@ -64,6 +95,7 @@ def _content(summary: dict[str, Any]) -> dict[str, Any]:
         "over_time": over_time(groups) if several and ordered else None,
         "side_by_side": side_by_side(groups) if several and not ordered else None,
         "checks": checks(groups),
+        "backtest": None if summary["backtest"] is None else worst_classes(summary["backtest"]),
         "settings": settings_rows(summary["settings"]),
         "main": subject(groups[-1]["classes"]),
         "counting": method if method in COUNTING else None,
@@ -88,6 +120,8 @@ def _environment() -> Environment:
         name=lambda name, most=_LONGEST_NAME: shown_name(name, most),
         value=shown_value,
         check=_shown_check,
+        points=points,
+        signed=lambda share: percent(share, sign="+", unit=""),
         unbroken=_unbroken,
     )
     return environment

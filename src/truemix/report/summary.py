@@ -47,6 +47,7 @@ def summarize(
     by: str | None = None,
     command: str | None = None,
     why_not_checked: str | None = None,
+    backtest: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the content of JSON output and report, as plain numbers and text.
 
@@ -71,6 +72,8 @@ def summarize(
         The command that repeats this.
     why_not_checked : str, optional
         A sentence why label shift was not checked, if it was not.
+    backtest : dict, optional
+        The summary of a backtest of the method on its references, if there was one.
 
     Returns
     -------
@@ -81,7 +84,7 @@ def summarize(
         ``unknown``, the ``checks`` (with a ``verdict`` each: passed, failed, cannot tell or not
         checked), the ``diagnostics``, and sentences about those that ``failed`` and the others
         (``notes``). ``ok`` is whether nothing failed in any group, ``ordered`` whether the groups
-        follow each other. All values can be written as JSON.
+        follow each other, ``backtest`` what was given. All values can be written as JSON.
 
     Examples
     --------
@@ -135,6 +138,7 @@ def summarize(
         "ok": not any(group["failed"] for group in groups),
         "ordered": ordered,
         "groups": groups,
+        "backtest": None if backtest is None else plain(backtest),
         "settings": plain(last.settings),
     }
 
