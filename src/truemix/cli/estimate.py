@@ -158,4 +158,6 @@ def _records(summary: dict[str, Any]) -> list[dict[str, Any]]:
     if summary["groups"][0]["unknown"] is not None:
         columns += ["unknown", "unknown_lower", "unknown_upper"]
     columns += ["check", "check_p_value"]
+    if any(group["range"] for group in summary["groups"]):
+        columns += ["range_lower", "range_upper"]
     return [{name: each[name] for name in columns} for each in summary_records(summary)]

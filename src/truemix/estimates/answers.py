@@ -75,8 +75,8 @@ class Sensitivity:
     >>> found.range()
     array([[0.2, 0.6],
            [0.4, 0.8]])
-    >>> found.frame().loc[3, ["assumption", "class", "share"]].tolist()
-    ['unchanged mix', 'spam', 0.8]
+    >>> found.frame().loc[3, ["assumption", "method", "class"]].tolist()
+    ['unchanged mix', 'reference', 'spam']
     """
 
     classes: AnyArray

@@ -128,7 +128,7 @@ def about_range(found: dict[str, Any], number: int) -> list[str]:
         bounds = f"{percent(entry['lower'], unit='')} {DASH} {percent(entry['upper'])}"
         what = f"{each['assumption']} ({each['method']})"
         lines.append(f"  {percent(entry['share'])} ({bounds}) {what}: {each['sentence']}")
-    return [*lines, f"{NEXT_STEP}"]
+    return [*lines, NEXT_STEP]
 
 
 def sensitivity_table(found: Sensitivity) -> Table:

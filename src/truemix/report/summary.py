@@ -78,7 +78,8 @@ def summarize(
         ``headline`` is the result as text (``sentences``, one by one); ``groups`` holds one entry
         per group (without groups, one with the name None), with ``classes`` in the order of the
         estimate, ``quantiles`` (and for three classes some ``draws``) of the posterior, the share
-        ``unknown``, the ``checks`` (with a ``verdict`` each: passed, failed, cannot tell or not
+        ``unknown``, the ``answers`` under other assumptions and their ``range`` where the check
+        failed, the ``checks`` (with a ``verdict`` each: passed, failed, cannot tell or not
         checked), the ``diagnostics``, and sentences about those that ``failed`` and the others
         (``notes``). ``ok`` is whether nothing failed in any group, ``ordered`` whether the groups
         follow each other. All values can be written as JSON.
@@ -171,7 +172,8 @@ def _group(
 ) -> dict[str, Any]:
     classes = _classes(estimate, before, level)
     sure = "confidence" if estimate.method == "Bootstrap" else "probability"
-    sentences = headline(classes, level, trust, sure=sure)
+    answers = _answers(estimate)
+    sentences = headline(classes, level, trust, sure=sure, ranges=answers["range"])
     unknown = _unknown(estimate, level)
     if unknown is not None:
         sentences.append(f"{unknown['sentence']}.")
@@ -184,10 +186,26 @@ def _group(
         "classes": classes,
         "quantiles": _quantiles(estimate) if quantiles else None,
         "unknown": unknown,
+        **answers,
         "checks": {key: plain(check.summary()) for key, check in estimate.checks.items()},
         "diagnostics": plain(found),
         "failed": estimate.warnings(level),
         "notes": notes_of(estimate),
+    }
+
+
+def _answers(estimate: Estimate) -> dict[str, Any]:
+    """Return the answers under other assumptions and their range, if the check failed."""
+    if estimate.answers is None:
+        return {"answers": [], "range": None, "range_level": None}
+    found = estimate.answers.summary()
+    for each in (*found["answers"], {"classes": found["range"]}):
+        for entry in each["classes"]:
+            entry["class"] = plain_name(entry["class"])
+    return {
+        "answers": found["answers"],
+        "range": found["range"],
+        "range_level": found["level"],
     }
 
 
