@@ -37,11 +37,18 @@ def summary_table(summary: dict[str, Any]) -> Table:
         if ranges:
             shares = np.array([each["share"] for each in group["classes"]])
             below += text.about_range(group, text.subject_of(shares))
+        below += _performance_lines(group)
         return Table(title, columns, _summary_rows(summary, columns), below)
     rose = bounds and summary["ordered"]
     shifts = [group["checks"]["label_shift"] for group in groups]
     checked = any(shift["checked"] for shift in shifts)
-    flags = {"rose": rose, "fits": checked, "unknown": any(each["unknown"] for each in groups)}
+    performance = any(group["performance"] for group in groups)
+    flags = {
+        "accuracy": performance,
+        "rose": rose,
+        "fits": checked,
+        "unknown": any(each["unknown"] for each in groups),
+    }
     columns = ["group", *columns, *(name for name, has in flags.items() if has), "items"]
     if not checked:
         below.append(shifts[-1]["explanation"])
@@ -50,12 +57,33 @@ def summary_table(summary: dict[str, Any]) -> Table:
     if ranges:
         below.append("range: from the lowest to the highest answer, depending on what is assumed")
         below.append(NEXT_STEP)
+    if performance:
+        below.append("accuracy: of the classifier's decisions, if label shift holds")
     n_sampled = sum(bool(about_sample(group["diagnostics"])) for group in groups)
     if n_sampled:
         below.append(f"{n_sampled:,} of {len(groups):,} groups were sampled; see --format json")
     name = shown_name(by)
     rows = _summary_rows(summary, columns)
     return Table(f"{title} by {name}", [name, *columns[1:]], rows, below, left=2)
+
+
+def _performance_lines(group: dict[str, Any]) -> list[str]:
+    """Return how good the classifier is on a batch, as lines below a table."""
+    from truemix.trust.performance import performance_table
+
+    found = group["performance"]
+    if found is None:
+        return []
+    return ["", *performance_table(found, group["n_items"]).text().splitlines()]
+
+
+def _accuracy(group: dict[str, Any]) -> str:
+    """Return the accuracy of the classifier on a batch as a cell, with its interval."""
+    if group["performance"] is None:
+        return ""
+    value, lower, upper = (group["performance"]["accuracy"][k] for k in ("value", "lower", "upper"))
+    bounds = "" if lower is None else f" ({percent(lower, unit='')} {text.DASH} {percent(upper)})"
+    return f"{percent(value)}{bounds}"
 
 
 def _in_files(target: dict[str, Any]) -> str:
@@ -80,6 +108,7 @@ def summary_records(summary: dict[str, Any]) -> list[dict[str, Any]]:
             "unknown": unknown.get("share"),
             "unknown_lower": unknown.get("lower"),
             "unknown_upper": unknown.get("upper"),
+            "accuracy": _accuracy(group),
             "check": shift["verdict"],
             "check_p_value": shift.get("p_value") if adjusted is None else adjusted,
         }
@@ -109,6 +138,7 @@ def _summary_rows(summary: dict[str, Any], columns: list[str]) -> list[list[str]
             "range": "" if low is None else f"{percent(low, unit='')} {text.DASH} {percent(high)}",
             "counted": percent(each["classify_and_count"]),
             "reference": percent(each["reference"]),
+            "accuracy": each["accuracy"],
             "rose": "" if increase is None else text.chance(increase),
             "fits": FITS[each["check"]],
             "unknown": "" if unknown is None else percent(unknown),

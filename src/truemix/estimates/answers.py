@@ -32,7 +32,8 @@ class Answer:
     Attributes
     ----------
     assumption : str
-        ``"label shift"``, ``"covariate shift"``, ``"unchanged mix"`` or ``"unknown class"``.
+        ``"label shift"``, ``"partial label shift"``, ``"covariate shift"``, ``"unchanged mix"``,
+        ``"unknown class"``, or of a method that counts ``"no correction"``.
     method : str
         What computed the answer.
     sentence : str

@@ -393,11 +393,12 @@ class Estimate:
 
         Notes
         -----
-        The answers are: label shift by this method, KDEy, EMQ and ACC; covariate shift, by
-        recalibrated posteriors (PCC); a mix that is still that of the reference; and a share of
-        items that are of none of the classes, which may count for any of them. Intervals are in the
-        population view, so that they hold for the batch, too. After a failed check they are part of
-        the estimate (``answers``); otherwise they are computed, which takes a few seconds.
+        The answers are: label shift by this method, KDEy, EMQ and ACC; label shift of all items but
+        those that no mix explains, which may be of any class; covariate shift, by recalibrated
+        posteriors (PCC); a mix that is still that of the reference; and a share of items that are
+        of none of the classes, which may count for any of them. Intervals are in the population
+        view, so that they hold for the batch, too. After a failed check they are part of the
+        estimate (``answers``); otherwise they are computed, which takes a few seconds.
         """
         return self._sensitivity(level, "sensitivity").frame()
 

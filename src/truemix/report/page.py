@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from truemix.estimates.checks import COUNTING, point_method
 from truemix.estimates.text import DASH, chance, percent, percent_level, shown_name
 from truemix.report.content import mix_table, posterior, settings_rows, shown_value
+from truemix.report.content_answers import answers, performance_of
 from truemix.report.content_groups import checks, over_time, side_by_side
 from truemix.report.sentences import subject
 
@@ -63,6 +64,8 @@ def _content(summary: dict[str, Any]) -> dict[str, Any]:
         "posterior": None if detail is None else posterior(detail),
         "over_time": over_time(groups) if several and ordered else None,
         "side_by_side": side_by_side(groups) if several and not ordered else None,
+        "answers": answers(groups, detail),
+        "performance": performance_of(detail),
         "checks": checks(groups),
         "settings": settings_rows(summary["settings"]),
         "main": subject(groups[-1]["classes"]),

@@ -204,6 +204,17 @@ def spread(groups: Sequence[dict[str, Any]], by: str | None, trusts: Sequence[Tr
     return [*failures, text, *([NEXT_STEP] if ranges else []), *trusts[-1].condition()]
 
 
+def step_last(sentences: Sequence[str]) -> list[str]:
+    """Return sentences with what to do next at the end, where a command can be copied.
+
+    Examples
+    --------
+    >>> step_last([NEXT_STEP, "It has not changed."]) == ["It has not changed.", NEXT_STEP]
+    True
+    """
+    return sorted(sentences, key=lambda sentence: sentence == NEXT_STEP)
+
+
 def small(sentence: str) -> str:
     """Return a sentence with a lower-case first letter, as after a colon."""
     return sentence[0].lower() + sentence[1:]

@@ -18,7 +18,14 @@ from truemix.estimates.intervals import check_level
 from truemix.exceptions import InputError
 from truemix.report.notes import notes_of
 from truemix.report.plain import plain, plain_name
-from truemix.report.sentences import change, group_name, headline, small, spread
+from truemix.report.sentences import (
+    change,
+    group_name,
+    headline,
+    small,
+    spread,
+    step_last,
+)
 from truemix.report.trust import Trust, trust_of
 from truemix.validation import shown_list
 
@@ -47,6 +54,7 @@ def summarize(
     by: str | None = None,
     command: str | None = None,
     why_not_checked: str | None = None,
+    performance: bool = False,
 ) -> dict[str, Any]:
     """Return the content of JSON output and report, as plain numbers and text.
 
@@ -71,6 +79,8 @@ def summarize(
         The command that repeats this.
     why_not_checked : str, optional
         A sentence why label shift was not checked, if it was not.
+    performance : bool
+        Whether to estimate how good the classifier is on each batch, which the estimates must hold.
 
     Returns
     -------
@@ -79,9 +89,10 @@ def summarize(
         per group (without groups, one with the name None), with ``classes`` in the order of the
         estimate, ``quantiles`` (and for three classes some ``draws``) of the posterior, the share
         ``unknown``, the ``answers`` under other assumptions and their ``range`` where the check
-        failed, the ``checks`` (with a ``verdict`` each: passed, failed, cannot tell or not
-        checked), the ``diagnostics``, and sentences about those that ``failed`` and the others
-        (``notes``). ``ok`` is whether nothing failed in any group, ``ordered`` whether the groups
+        failed, the classifier's ``performance`` if it was asked for, the ``checks`` (with a
+        ``verdict`` each: passed, failed, cannot tell or not checked), the ``diagnostics``, and
+        sentences about those that ``failed`` and the others (``notes``). ``ok`` is whether nothing
+        failed in any group, ``ordered`` whether the groups
         follow each other. All values can be written as JSON.
 
     Examples
@@ -117,6 +128,7 @@ def summarize(
         group = _group(name, estimate, before, level, trusts[number], quantiles=shape)
         if LABEL_SHIFT not in group["checks"]:
             group["checks"][LABEL_SHIFT] = not_checked(trusts[number].method, why_not_checked)
+        group["performance"] = _performance(estimate, level) if performance else None
         groups.append(group)
     sentences = _sentences(groups, by, trusts, ordered=ordered)
     n_items = sum(estimate.n_items for _, estimate in named)
@@ -176,7 +188,7 @@ def _group(
     sentences = headline(classes, level, trust, sure=sure, ranges=answers["range"])
     unknown = _unknown(estimate, level)
     if unknown is not None:
-        sentences.append(f"{unknown['sentence']}.")
+        sentences = step_last([*sentences, f"{unknown['sentence']}."])
     found = {key: v for key, v in estimate.diagnostics.items() if key not in {"failed", "notes"}}
     return {
         "group": None if name is None else plain_name(name),
@@ -207,6 +219,14 @@ def _answers(estimate: Estimate) -> dict[str, Any]:
         "range": found["range"],
         "range_level": found["level"],
     }
+
+
+def _performance(estimate: Estimate, level: float) -> dict[str, Any]:
+    """Return how good the classifier is on a batch."""
+    found: dict[str, Any] = estimate.performance(level).summary()
+    for entry in found["classes"]:
+        entry["class"] = plain_name(entry["class"])
+    return found
 
 
 def _unknown(estimate: Estimate, level: float) -> dict[str, Any] | None:
@@ -277,7 +297,7 @@ def _sentences(
         group_name(before["group"], by),
         failed=trusts[-2].failed or trusts[-1].failed,
     )
-    return [f"For {name}, the last of {len(groups)}: {small(first)}", *more, since]
+    return step_last([f"For {name}, the last of {len(groups)}: {small(first)}", *more, since])
 
 
 def _file_name(name: str | None) -> str | None:

@@ -46,6 +46,8 @@ N_MAPS = 50
 # Shrinkage of densities where the quantifier has none: as in the check of label shift, the answer
 # depends little on it, and choosing it takes many times as long.
 SHRINKAGE = 0.5
+# Cells of confidence for each decision, in which the items of a batch are counted.
+N_BINS = 5
 # Key that makes random numbers independent of other streams, given one seed.
 _STREAM = 21
 
@@ -130,6 +132,35 @@ class Alternatives:
         shares = rng.dirichlet(self._class_counts + 1.0, DRAWS)
         return np.asarray(rng.multinomial(n_items, shares) / n_items)
 
+    def unexplained(self, pool: Pool, mixes: Sequence[FloatArray]) -> list[float]:
+        """Return the share of each batch that its mix does not explain.
+
+        Items are counted in cells of decision and confidence. Half of the sum of differences
+        between the shares of the cells in the batch and in a mix of the references (the total
+        variation distance) is the least share of items that must have come from elsewhere. What
+        chance alone would make of it is subtracted.
+        """
+        posteriors, codes, _ = self._references
+        n_classes = len(self.quantifier.classes_)
+        edges = _edges(posteriors)
+        n_cells = n_classes * N_BINS
+        both = codes * n_cells + _cells(posteriors, edges)
+        counts = np.bincount(both, minlength=n_classes * n_cells).reshape(n_classes, n_cells)
+        n_references = counts.sum(axis=1, keepdims=True)
+        rates = counts / n_references
+        cells = np.array([_cells(layer, edges) for layer in pool.scored])
+        found = []
+        for bag, mix in zip(pool.bags, mixes, strict=True):
+            seen = np.mean([np.bincount(each[bag.rows], bag.weights, n_cells) for each in cells], 0)
+            expected = mix @ rates
+            variance = expected * (1.0 - expected) / bag.n_items
+            variance += mix**2 @ (rates * (1.0 - rates) / n_references)
+            # The mean of the absolute value of a normal number.
+            chance = np.sqrt(variance * 2.0 / np.pi).sum()
+            distance = np.abs(seen / seen.sum() - expected).sum()
+            found.append(max(0.0, 0.5 * float(distance - chance)))
+        return found
+
     def counted(self, counts: FloatArray) -> FloatArray:
         """Return draws of the shares in a source of which so many items were counted."""
         return self._stream(3).dirichlet(counts + 1.0, DRAWS)
@@ -192,3 +223,21 @@ def _varied(bag: Bag, calibrated: FloatArray, n_draws: int, rng: np.random.Gener
     drawn = rng.multivariate_normal(mean, covariance, n_draws, check_valid="ignore", method="eigh")
     drawn = np.maximum(drawn, 0.0)
     return np.asarray(drawn / drawn.sum(axis=1, keepdims=True))
+
+
+def _edges(posteriors: FloatArray) -> FloatArray:
+    """Return for each decision where its references' confidence is cut into equal parts."""
+    decisions, confidence = posteriors.argmax(axis=1), posteriors.max(axis=1)
+    inner = np.arange(1, N_BINS) / N_BINS
+    n_classes = posteriors.shape[1]
+    edges = np.ones((n_classes, N_BINS - 1))
+    for decision in np.unique(decisions):
+        edges[decision] = np.quantile(confidence[decisions == decision], inner)
+    return edges
+
+
+def _cells(posteriors: FloatArray, edges: FloatArray) -> IntArray:
+    """Return the cell of each item, by its decision and confidence."""
+    decisions, confidence = posteriors.argmax(axis=1), posteriors.max(axis=1)
+    part = (confidence[:, None] > edges[decisions]).sum(axis=1)
+    return np.asarray(decisions * N_BINS + part)

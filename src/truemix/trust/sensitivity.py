@@ -3,7 +3,8 @@
 Label shift says that items of a class look as they did in the reference. Where the check of it
 fails, no interval of a method that assumes it can be trusted, and without labels nothing can tell
 which other assumption is right. So the answer is the range of several: methods that use the same
-assumption but different evidence (they agree if it holds), covariate shift (the posteriors are
+assumption but different evidence (they agree if it holds), label shift of all items but those that
+no mix explains, covariate shift (the posteriors are
 right, the items have changed), a mix that did not change while its items did, and items of a class
 that the reference lacks.
 """
@@ -19,6 +20,7 @@ from truemix._typing import FloatArray
 from truemix.estimates.answers import Answer, Sensitivity
 from truemix.estimates.checks import COUNTING, point_method
 from truemix.estimates.intervals import check_level, interval_of
+from truemix.estimates.text import percent
 from truemix.quantifiers.pool import Pool
 from truemix.quantifiers.shares import Shares
 from truemix.trust.alternatives import Alternatives
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 LABEL_SHIFT, COVARIATE_SHIFT = "label shift", "covariate shift"
 UNCHANGED_MIX, UNKNOWN_CLASS, NO_CORRECTION = "unchanged mix", "unknown class", "no correction"
+PARTIAL_SHIFT = "partial label shift"
 # What each method assumes, beside its name.
 LIKE_REFERENCE = "Items of a class look as they did in the reference; only the mix has changed"
 LABEL_SHIFT_METHODS = {
@@ -81,8 +84,9 @@ def sensitivity_of(batch: ScoredBatch, estimate: Estimate, level: float) -> Sens
     >>> estimate = quantifier.quantify(scores(180, 20))
     >>> found = sensitivity_of(estimate.batch, estimate, 0.95)
     >>> [answer.method for answer in found.answers]
-    ['BayesianKDEy', 'EMQ', 'ACC', 'recalibrated PCC', 'reference', 'KDEy beside unknown']
-    >>> found.answers[0].prevalence.round(1), found.answers[4].prevalence
+    ['BayesianKDEy', 'EMQ', 'ACC', 'BayesianKDEy', 'recalibrated PCC', 'reference',
+    'KDEy beside unknown']
+    >>> found.answers[0].prevalence.round(1), found.answers[5].prevalence
     (array([0.9, 0.1]), array([0.5, 0.5]))
     """
     return sensitivities_of([batch], [estimate], level)[0]
@@ -111,6 +115,9 @@ def sensitivities_of(
                 )
                 for shares in method(pool)
             ])  # fmt: skip
+    own = parts[0]
+    left = others.unexplained(pool, [answer.prevalence for answer in own])
+    parts.append([_partial(answer, share) for answer, share in zip(own, left, strict=True)])
     parts.append([
         _around(
             draws.mean(axis=0), COVARIATE_SHIFT, "recalibrated PCC", SENTENCES[COVARIATE_SHIFT],
@@ -177,6 +184,23 @@ def _shares(estimate: Estimate) -> Shares:
 def _unchanged(others: Alternatives, estimate: Estimate, level: float) -> Answer:
     draws, share = others.unchanged(estimate.n_items), estimate.train_prevalence
     return _around(share, UNCHANGED_MIX, "reference", SENTENCES[UNCHANGED_MIX], draws, level)
+
+
+def _partial(own: Answer, unexplained: float) -> Answer:
+    """Return what the estimate says if a share of the items may belong to any class.
+
+    These items may have been counted for a class that they are not of, or be of one that they were
+    not counted for: both ends move by their share.
+    """
+    sentence = (
+        f"All but {percent(unexplained)} of the items look as they did in the reference: the least "
+        "that no mix explains. Those may belong to any class."
+    )
+    lower, upper = own.lower - unexplained, own.upper + unexplained
+    return Answer(
+        PARTIAL_SHIFT, own.method, sentence, own.prevalence,
+        np.maximum(lower, 0.0), np.minimum(upper, 1.0),
+    )  # fmt: skip
 
 
 def _around(
