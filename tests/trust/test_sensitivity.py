@@ -6,11 +6,21 @@ import numpy as np
 import pytest
 
 from truemix import (
-    ACC, CC, EMQ, PCC, BayesianEMQ, BayesianKDEy, Bootstrap, Estimate, InputError, KDEy,
+    ACC,
+    CC,
+    EMQ,
+    PCC,
+    BayesianEMQ,
+    BayesianKDEy,
+    Bootstrap,
+    Estimate,
+    InputError,
+    KDEy,
 )  # fmt: skip
 from truemix.estimates.answers import Answer, Sensitivity
 from truemix.persistence import load, save
 from truemix.trust.alternatives import Alternatives
+from truemix.trust.sensitivity import HIDDEN
 
 LABELS = np.array(["ham", "spam"])
 FIXED = {"bandwidth": 0.3, "shrinkage": 0.1}
@@ -88,7 +98,7 @@ def test_recalibrated_posteriors_are_right_under_covariate_shift():
 def test_intervals_under_covariate_shift_hold_the_truth_as_often_as_they_say():
     rng = np.random.default_rng(3)
     inside = []
-    for _ in range(60):
+    for _ in range(40):
         X, y = calibrated(rng, rng.uniform(size=300))
         quantifier = EMQ().fit(X, y)
         Q, labels = calibrated(rng, rng.beta(3, 1, 200))
@@ -96,8 +106,8 @@ def test_intervals_under_covariate_shift_hold_the_truth_as_often_as_they_say():
         (draws,) = others.covariate_shift(others.pool_of([quantifier.summarize(Q)]))
         lower, upper = np.quantile(draws[:, 1], [0.025, 0.975])
         inside.append(lower <= (labels == "spam").mean() <= upper)
-    # Of 60 intervals at 95 %, at least 52 hold the truth with a probability of 99 %.
-    assert np.sum(inside) >= 52
+    # Of 40 intervals at 95 %, at least 34 hold the truth with a probability of 98.6 %.
+    assert np.sum(inside) >= 34
 
 
 def test_an_unchanged_mix_is_that_of_the_reference_with_the_chance_of_both_samples():
@@ -138,9 +148,10 @@ def test_what_no_mix_explains_widens_the_estimate_on_both_sides(undecided):
     (share,) = others.unexplained(others.pool_of([undecided.batch.summary]), [own.prevalence])
     # All items have little confidence, which most references have not.
     assert share > 0.3
-    np.testing.assert_allclose(partial.lower, np.maximum(own.lower - share, 0.0))
-    np.testing.assert_allclose(partial.upper, np.minimum(own.upper + share, 1.0))
-    assert partial.sentence.startswith(f"All but {100 * share:.1f} % of the items look as")
+    changed = min(HIDDEN * share, 1.0)
+    np.testing.assert_allclose(partial.lower, np.maximum(own.lower - changed, 0.0))
+    np.testing.assert_allclose(partial.upper, np.minimum(own.upper + changed, 1.0))
+    assert partial.sentence.startswith(f"All but {100 * changed:.1f} % of the items look as")
 
 
 def test_a_batch_of_references_is_explained_by_their_mix():
@@ -191,11 +202,11 @@ def test_the_first_answer_is_the_estimate_and_no_method_comes_twice(quantifier, 
 def test_layers_counts_and_samples_are_answered_alike():
     quantifier = fitted(bayesian())
     rng = np.random.default_rng(4)
-    X = scores(rng, 300, 300).round(2)
+    X = scores(rng, 300, 300).round(3)
     plain = quantifier.quantify(X)
     twice = quantifier.quantify(np.stack([X, X]))
-    sampled = quantifier.quantify(quantifier.summarize(X, capacity=40))
-    assert len(plain.batch.bag.rows) < 100
+    sampled = quantifier.quantify(quantifier.summarize(X, capacity=200))
+    assert len(plain.batch.bag.rows) < len(X)
     for other in (twice, sampled):
         for one, two in zip(answers_of(plain), answers_of(other), strict=True):
             # The same batch, by other draws, and of the sample with a further error.

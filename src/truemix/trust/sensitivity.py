@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 LABEL_SHIFT, COVARIATE_SHIFT = "label shift", "covariate shift"
 UNCHANGED_MIX, UNKNOWN_CLASS, NO_CORRECTION = "unchanged mix", "unknown class", "no correction"
 PARTIAL_SHIFT = "partial label shift"
+# Changed items partly look like usual ones, so that more have changed than no mix explains: this
+# many times as many. Of the factors 1, 1.5, 2 and 3, tried on ten tabular sets with noise, drift,
+# covariate shift and a new class (93 failed checks), the first three leave ranges that hold the
+# shares of all classes in 88, 91 and 94 % of the cases, with mean widths of 50, 52 and 54 points;
+# 3 holds 97 %, with 60 points. Chosen on these very cases: others may be held less often.
+HIDDEN = 2.0
 # What each method assumes, beside its name.
 LIKE_REFERENCE = "Items of a class look as they did in the reference; only the mix has changed"
 LABEL_SHIFT_METHODS = {
@@ -192,15 +198,14 @@ def _partial(own: Answer, unexplained: float) -> Answer:
     These items may have been counted for a class that they are not of, or be of one that they were
     not counted for: both ends move by their share.
     """
+    changed = min(HIDDEN * unexplained, 1.0)
     sentence = (
-        f"All but {percent(unexplained)} of the items look as they did in the reference: the least "
-        "that no mix explains. Those may belong to any class."
+        f"All but {percent(changed)} of the items look as they did in the reference (no mix "
+        f"explains {percent(unexplained)}, and as many may be hidden among the others). Those may "
+        "belong to any class."
     )
-    lower, upper = own.lower - unexplained, own.upper + unexplained
-    return Answer(
-        PARTIAL_SHIFT, own.method, sentence, own.prevalence,
-        np.maximum(lower, 0.0), np.minimum(upper, 1.0),
-    )  # fmt: skip
+    lower, upper = np.maximum(own.lower - changed, 0.0), np.minimum(own.upper + changed, 1.0)
+    return Answer(PARTIAL_SHIFT, own.method, sentence, own.prevalence, lower, upper)
 
 
 def _around(
