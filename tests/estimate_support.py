@@ -1,8 +1,12 @@
 """Estimates to test with."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from truemix import Estimate
+from truemix.estimates.answers import Answer, Sensitivity
+from truemix.estimates.checks import RecordedCheck
 
 
 def estimate(n_classes=3, **changes):
@@ -39,4 +43,26 @@ def sampled(alpha, seed=0, n_draws=1000, n_items=200, **changes):
             "method": "BayesianKDEy",
             **changes,
         },
+    )
+
+
+def doubtful(found, sentence="Something else is assumed."):
+    """Return an estimate as after a failed check: with answers under two assumptions."""
+    share, other = found.prevalence, found.train_prevalence
+    answers = (
+        Answer("label shift", found.method, sentence, share, 0.9 * share, share),
+        Answer("unchanged mix", "reference", sentence, other, other, other + 0.1 * (1 - other)),
+    )
+    names = found.classes.tolist()
+    rows = [
+        {"class": n, "estimate": 0.1, "without_unusual": 0.1, "with_unknown": 0.1} for n in names
+    ]
+    check = {
+        "checked": True, "passed": False, "verdict": "failed", "explanation": "It does not fit.",
+        "estimates": rows, "unknown_share": 0.2,
+    }  # fmt: skip
+    return replace(
+        found,
+        checks={"label_shift": RecordedCheck(check)},
+        answers=Sensitivity(found.classes, 0.95, answers),
     )

@@ -6,13 +6,14 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from estimate_support import estimate, sampled
+from estimate_support import doubtful, estimate, sampled
 from truemix import EstimateSet
 from truemix.report.page import render_page
 from truemix.report.summary import summarize
 
 SCRIPT = "<script>alert(1)</script>"
 MAX_BYTES = 1_500_000
+MEASURES = ("precision", "recall")
 
 
 OPEN = {"meta", "col", "br", "link", "img", "input"}
@@ -71,6 +72,21 @@ def nasty(**changes):
     return sampled(np.arange(1.0, 5.0), classes=classes, **changes)
 
 
+def with_performance(summary):
+    """Return a summary in which the performance of the classifier is known, of a class not."""
+    (group,) = summary["groups"]
+    sure = summary["interval"] is not None
+    bounds = {"lower": 0.8, "upper": 0.9} if sure else {"lower": None, "upper": None}
+    values = {"": 0.85, "_lower": bounds["lower"], "_upper": bounds["upper"]}
+    rows = [
+        {"class": each["class"], **{f"{m}{e}": v for m in MEASURES for e, v in values.items()}}
+        for each in group["classes"]
+    ]
+    rows[0] |= {"precision": None, "precision_lower": None, "precision_upper": None}
+    group["performance"] = {"accuracy": {"value": 0.85, **bounds}, "classes": rows}
+    return summary
+
+
 def pages():
     """Return one summary of each kind of page."""
     weeks = {f"2024-W{i:02d}": sampled([20, 30, 50], seed=i, n_draws=200) for i in range(1, 6)}
@@ -96,6 +112,15 @@ def pages():
         ),
         "point weeks": summarize(EstimateSet({i: estimate(3) for i in range(3)})),
         "one week": summarize(EstimateSet({"W1": sampled([2, 3])}), by="week"),
+        "doubtful": with_performance(summarize(doubtful(nasty(), SCRIPT))),
+        "doubtful point": with_performance(summarize(doubtful(estimate(9)))),
+        "doubtful weeks": summarize(
+            EstimateSet({f"{SCRIPT} week {i}": doubtful(nasty(seed=i)) for i in range(3)}),
+            by="<u>by</u>",
+        ),
+        "doubtful regions": summarize(
+            EstimateSet({"a": sampled([2, 3]), SCRIPT: doubtful(sampled([2, 3]))}), by="<u>by</u>"
+        ),
     }
 
 
@@ -224,6 +249,38 @@ def test_failed_checks_stand_on_top_with_a_sign_and_a_word():
     assert "Failed check" not in HTML["two"]
     assert "✓</span> passed" not in HTML["two"]
     assert "label shift: not checked" in HTML["two"]
+
+
+def test_answers_under_other_assumptions_have_a_panel_and_their_sentences():
+    page = HTML["doubtful"]
+    assert "Depending on what is assumed" in page
+    assert "unchanged mix (reference)" in page
+    # In the panel of four classes, and as what is assumed.
+    assert page.count("unchanged mix (reference)") >= 5
+    # Sentences and class names are escaped.
+    assert "&lt;script&gt;" in page
+    assert "<script" not in page
+    nine = HTML["doubtful point"]
+    assert "Shown are the 6 of 9 classes with the widest range." in nine
+    assert "Depending on what is assumed" not in HTML["two"]
+
+
+def test_ranges_of_groups_that_failed_are_listed():
+    regions = HTML["doubtful regions"]
+    assert "Ranges of groups" in regions
+    rows = regions[regions.index("Ranges of groups") :].split("</table>")[0]
+    # The head, and one of two groups.
+    assert rows.count("<tr>") == 2
+    bounds = PAGES["doubtful regions"]["groups"][-1]["range"][1]
+    assert f"{100 * bounds['lower']:.1f}\xa0%" in rows
+
+
+def test_the_performance_of_the_classifier_has_a_panel():
+    page = HTML["doubtful"]
+    assert "The classifier here" in page
+    assert "<b>85.0\xa0%</b>, between 80.0\xa0% and 90.0\xa0%" in page
+    assert "<b>85.0\xa0%</b>. Estimated without labels" in HTML["doubtful point"]
+    assert "The classifier here" not in HTML["two"]
 
 
 def test_the_numbers_behind_the_panels_are_those_of_the_groups():

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from truemix.estimates import text
+from truemix.estimates.answers import NEXT_STEP
 from truemix.estimates.checks import CANNOT_TELL, FAILED, NOT_CHECKED, PASSED
 from truemix.estimates.text import Table, percent, shown_name
 from truemix.report.notes import about_sample
@@ -23,7 +24,9 @@ def summary_table(summary: dict[str, Any]) -> Table:
     title = f"{summary['method']}: the mix of {text.items(summary['target']['n_items'])}"
     title += _in_files(summary["target"])
     below = [text.about_intervals(summary["level"], summary["estimand"])] if bounds else []
-    columns = ["class", "estimate", *(["interval"] if bounds else []), "counted", "reference"]
+    ranges = any(group["range"] for group in groups)
+    beside = [*(["interval"] if bounds else []), *(["range"] if ranges else [])]
+    columns = ["class", "estimate", *beside, "counted", "reference"]
     if by is None:
         (group,) = groups
         below += [] if group["unknown"] is None else [group["unknown"]["sentence"]]
@@ -31,22 +34,56 @@ def summary_table(summary: dict[str, Any]) -> Table:
         checks = group["checks"].values()
         below += [each["explanation"] for each in checks if each["verdict"] != FAILED]
         below += about_sample(group["diagnostics"])
+        if ranges:
+            shares = np.array([each["share"] for each in group["classes"]])
+            below += text.about_range(group, text.subject_of(shares))
+        below += _performance_lines(group)
         return Table(title, columns, _summary_rows(summary, columns), below)
     rose = bounds and summary["ordered"]
     shifts = [group["checks"]["label_shift"] for group in groups]
     checked = any(shift["checked"] for shift in shifts)
-    beside = {"rose": rose, "fits": checked, "unknown": any(each["unknown"] for each in groups)}
-    columns = ["group", *columns, *(name for name, has in beside.items() if has), "items"]
+    performance = any(group["performance"] for group in groups)
+    flags = {
+        "accuracy": performance,
+        "rose": rose,
+        "fits": checked,
+        "unknown": any(each["unknown"] for each in groups),
+    }
+    columns = ["group", *columns, *(name for name, has in flags.items() if has), "items"]
     if not checked:
         below.append(shifts[-1]["explanation"])
     if rose and len(groups) > 1:
         below.append("rose: probability that the share is larger than in the group before")
+    if ranges:
+        below.append("range: from the lowest to the highest answer, depending on what is assumed")
+        below.append(NEXT_STEP)
+    if performance:
+        below.append("accuracy: of the classifier's decisions, if label shift holds")
     n_sampled = sum(bool(about_sample(group["diagnostics"])) for group in groups)
     if n_sampled:
         below.append(f"{n_sampled:,} of {len(groups):,} groups were sampled; see --format json")
     name = shown_name(by)
     rows = _summary_rows(summary, columns)
     return Table(f"{title} by {name}", [name, *columns[1:]], rows, below, left=2)
+
+
+def _performance_lines(group: dict[str, Any]) -> list[str]:
+    """Return how good the classifier is on a batch, as lines below a table."""
+    from truemix.trust.performance import performance_table
+
+    found = group["performance"]
+    if found is None:
+        return []
+    return ["", *performance_table(found, group["n_items"]).text().splitlines()]
+
+
+def _accuracy(group: dict[str, Any]) -> str:
+    """Return the accuracy of the classifier on a batch as a cell, with its interval."""
+    if group["performance"] is None:
+        return ""
+    value, lower, upper = (group["performance"]["accuracy"][k] for k in ("value", "lower", "upper"))
+    bounds = "" if lower is None else f" ({percent(lower, unit='')} {text.DASH} {percent(upper)})"
+    return f"{percent(value)}{bounds}"
 
 
 def _in_files(target: dict[str, Any]) -> str:
@@ -71,10 +108,15 @@ def summary_records(summary: dict[str, Any]) -> list[dict[str, Any]]:
             "unknown": unknown.get("share"),
             "unknown_lower": unknown.get("lower"),
             "unknown_upper": unknown.get("upper"),
+            "accuracy": _accuracy(group),
             "check": shift["verdict"],
             "check_p_value": shift.get("p_value") if adjusted is None else adjusted,
         }
-        records += [{**each, **of_group} for each in group["classes"]]
+        ranges = group["range"] or [{"lower": None, "upper": None}] * len(group["classes"])
+        records += [
+            {**each, **of_group, "range_lower": bounds["lower"], "range_upper": bounds["upper"]}
+            for each, bounds in zip(group["classes"], ranges, strict=True)
+        ]
     return records
 
 
@@ -87,13 +129,16 @@ def _summary_rows(summary: dict[str, Any], columns: list[str]) -> list[list[str]
     rows = []
     for each, interval in zip(records, bounds, strict=True):
         unknown, increase = each["unknown"], each["prob_increase"]
+        low, high = each["range_lower"], each["range_upper"]
         cells = {
             "group": shown_name(each["group"]),
             "class": shown_name(each["class"]),
             "estimate": percent(each["share"]),
             "interval": interval,
+            "range": "" if low is None else f"{percent(low, unit='')} {text.DASH} {percent(high)}",
             "counted": percent(each["classify_and_count"]),
             "reference": percent(each["reference"]),
+            "accuracy": each["accuracy"],
             "rose": "" if increase is None else text.chance(increase),
             "fits": FITS[each["check"]],
             "unknown": "" if unknown is None else percent(unknown),

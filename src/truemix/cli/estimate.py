@@ -44,6 +44,11 @@ class _Options(options.IntervalOptions, options.TargetOptions):
         "3. See truemix check.",
         "--check/--no-check",
     )
+    performance: bool = options.flag(
+        "Estimate how good the classifier's decisions are in TARGET: accuracy, precision and "
+        "recall of each class, and the confusion matrix; without labels of it.",
+        "--performance",
+    )
     report: str | None = options.output_option(
         "FILE.html", False, "Write a report as one HTML page, with text and figures."
     )
@@ -87,6 +92,7 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
             command=_command(given, method),
             why_not_checked=why_not,
             backtest=tested,
+            performance=given.performance,
         )
         if given.report is not None:
             from truemix.report.page import render_page
@@ -170,7 +176,7 @@ def _command(given: _Options, method: options.MethodOptions) -> str:
     # Files as they were typed, but nothing of where they are on this machine.
     typed = [given.reference, *given.targets]
     files = [Path(each).name if Path(each).is_absolute() else each for each in typed]
-    names = ("label", "by", "classifier", "level", "skip_bad_files")
+    names = ("label", "by", "classifier", "level", "skip_bad_files", "performance")
     named = {name: getattr(given, name) for name in names}
     checked = {"check": given.check, "no_check": given.check is False}
     arguments = arguments_of({**named, **vars(method), **checked})
@@ -188,4 +194,6 @@ def _records(summary: dict[str, Any]) -> list[dict[str, Any]]:
     if summary["groups"][0]["unknown"] is not None:
         columns += ["unknown", "unknown_lower", "unknown_upper"]
     columns += ["check", "check_p_value"]
+    if any(group["range"] for group in summary["groups"]):
+        columns += ["range_lower", "range_upper"]
     return [{name: each[name] for name in columns} for each in summary_records(summary)]

@@ -11,6 +11,7 @@ import numpy as np
 
 from truemix._optional import require
 from truemix._typing import AnyArray, FloatArray
+from truemix.estimates.answers import Sensitivity
 from truemix.estimates.checks import Check
 from truemix.estimates.comparison import Comparison, compare
 from truemix.estimates.draw_origin import DrawOrigin
@@ -69,6 +70,9 @@ class Estimate:
     checks : dict
         Checks that were asked for: ``"label_shift"``, with ``quantify(X, check=True)``. Each has
         ``passed``, ``explanation`` and ``summary()``.
+    answers : Sensitivity, optional
+        Where the check of label shift failed: what other assumptions say about the batch, with
+        95 % intervals in the population view (the wider one). See :meth:`sensitivity`.
     batch : object, optional
         The rows that the estimate is about and the quantifier that scored them, which is what
         further questions need. It is not part of a saved or pickled estimate.
@@ -122,6 +126,7 @@ class Estimate:
     unknown: Unknown | None = None
     origin: DrawOrigin | None = None
     checks: dict[str, Check] = field(default_factory=dict)
+    answers: Sensitivity | None = None
     batch: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -141,6 +146,11 @@ class Estimate:
             raise InputError(
                 f"origin has shape {self.origin.number.shape}; expected one number for "
                 f"each of the {n_draws} draws."
+            )
+        if self.answers is not None and self.answers.classes.tolist() != self.classes.tolist():
+            raise InputError(
+                "answers are about other classes than the estimate; expected the same classes in "
+                "the same order."
             )
         for name in ("draws", "other_draws"):
             shape = np.shape(getattr(self, name))
@@ -380,8 +390,17 @@ class Estimate:
         DataFrame
             One row per assumption, method and class: ``assumption``, ``method``, ``class``,
             ``share``, ``lower``, ``upper``.
+
+        Notes
+        -----
+        The answers are: label shift by this method, KDEy, EMQ and ACC; label shift of all items but
+        those that no mix explains, which may be of any class; covariate shift, by recalibrated
+        posteriors (PCC); a mix that is still that of the reference; and a share of items that are
+        of none of the classes, which may count for any of them. Intervals are in the population
+        view, so that they hold for the batch, too. After a failed check they are part of the
+        estimate (``answers``); otherwise they are computed, which takes a few seconds.
         """
-        return self._need_batch("sensitivity").sensitivity(self, level).frame()
+        return self._sensitivity(level, "sensitivity").frame()
 
     def range(self, level: float = 0.95) -> FloatArray:
         """Return the range of all answers of :meth:`sensitivity`, class by class.
@@ -395,8 +414,7 @@ class Estimate:
         -------
         ndarray of shape (K, 2)
         """
-        bounds: FloatArray = self._need_batch("range").sensitivity(self, level).range()
-        return bounds
+        return self._sensitivity(level, "range").range()
 
     def performance(self, level: float = 0.95) -> Any:
         """Return how good the classifier is on this batch, without labels of it.
@@ -507,6 +525,19 @@ class Estimate:
 
     def _repr_html_(self) -> str:
         return estimate_table(self).html()
+
+    def _sensitivity(self, level: float, what: str) -> Sensitivity:
+        """Return the answers that are kept, or compute them for another level."""
+        if self.answers is not None:
+            if self.answers.level == level:
+                return self.answers
+            if self.batch is None:
+                raise InputError(
+                    f"{what} at level {level:g} needs the batch itself, which saved estimates do "
+                    f"not hold; this one holds answers at level {self.answers.level:g}."
+                )
+        found: Sensitivity = self._need_batch(what).sensitivity(self, level)
+        return found
 
     def _need_batch(self, what: str) -> Any:
         if self.batch is None:

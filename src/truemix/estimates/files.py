@@ -15,6 +15,7 @@ import numpy as np
 from truemix._archive import UNREADABLE, ArchiveKind, damaged, read_archive, write_archive
 from truemix._saved_arrays import read_classes, read_floats, read_integers, read_shares
 from truemix._typing import AnyArray
+from truemix.estimates.answers import SHAPES, Answer, Sensitivity
 from truemix.estimates.checks import CANNOT_TELL, FAILED, PASSED, RecordedCheck
 from truemix.estimates.draw_origin import DrawOrigin
 from truemix.estimates.unknown import Unknown
@@ -29,6 +30,9 @@ TEXT = ("method", "estimand")
 ARRAYS = ("prevalence", "classify_and_count", "train_prevalence")
 DRAWS = ("draws", "other_draws")
 UNKNOWN = "unknown_"
+ANSWERS = "answers"
+# The plain text of an answer.
+ABOUT_ANSWER = ("assumption", "method", "sentence")
 # More replicates than any estimate has draws.
 MAX_REPLICATES = 1 << 31
 # Numbers that JSON cannot represent, by their Python names.
@@ -65,6 +69,7 @@ def _contents(estimate: Estimate) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         "checks": {name: encode(check.summary()) for name, check in estimate.checks.items()},
         "unknown": None if estimate.unknown is None else float(estimate.unknown.share),
         "source": None if estimate.origin is None else estimate.origin.source,
+        ANSWERS: None if estimate.answers is None else _about_answers(estimate.answers),
     }
     # Labels in an array of Python objects could only be stored as a pickle.
     arrays: dict[str, AnyArray] = {"classes": np.asarray(estimate.classes.tolist())}
@@ -74,7 +79,18 @@ def _contents(estimate: Estimate) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     arrays |= {n: np.asarray(v, dtype=np.float64) for n, v in floats.items() if v is not None}
     if estimate.origin is not None:
         arrays["replicate"] = estimate.origin.number
+    if estimate.answers is not None:
+        arrays[ANSWERS] = np.array(
+            [[getattr(each, name) for name in SHAPES] for each in estimate.answers.answers],
+            dtype=np.float64,
+        )
     return header, arrays
+
+
+def _about_answers(found: Sensitivity) -> dict[str, Any]:
+    """Return everything about answers but their numbers."""
+    about = [{name: getattr(each, name) for name in ABOUT_ANSWER} for each in found.answers]
+    return {"level": float(found.level), ANSWERS: about}
 
 
 # --- reading ----------------------------------------------------------------------------------
@@ -94,10 +110,12 @@ def _read(kind: type[E], header: Mapping[str, Any], arrays: Mapping[str, AnyArra
         del left[name]
     unknown = _unknown(header["unknown"], left, n_draws)
     origin = _origin(header["source"], left, n_draws)
+    answers = _answers(header.get(ANSWERS), left, classes)
     if left:
         raise InputError(f"it holds {min(left)[:40]}, which does not belong there")
     expected = {*TEXT, "n_items", "settings", "diagnostics", "checks", "unknown", "source"}
-    if set(header) != expected:
+    # Files of earlier versions have no answers.
+    if set(header) - {ANSWERS} != expected:
         raise InputError("its header does not hold what an estimate has")
     return kind(
         classes=classes,
@@ -108,6 +126,7 @@ def _read(kind: type[E], header: Mapping[str, Any], arrays: Mapping[str, AnyArra
         diagnostics=_diagnostics(_mapping(header["diagnostics"], "diagnostics")),
         unknown=unknown,
         origin=origin,
+        answers=answers,
         checks={
             name: _recorded(_mapping(numbers, name))
             for name, numbers in _mapping(header["checks"], "checks", decoded=False).items()
@@ -142,6 +161,32 @@ def _origin(source: Any, left: dict[str, AnyArray], n_draws: int | None) -> Draw
     number = read_integers(left, "replicate", (n_draws,), below=MAX_REPLICATES)
     del left["replicate"]
     return DrawOrigin(number, _text(source, "source"))
+
+
+def _answers(given: Any, left: dict[str, AnyArray], classes: AnyArray) -> Sensitivity | None:
+    """Return the answers under other assumptions; their numbers are taken out of what is left."""
+    if given is None:
+        return None
+    about = _mapping(given, ANSWERS)
+    level, texts = about.get("level"), about.get(ANSWERS)
+    if type(level) is not float or not 0.0 < level < 1.0:
+        raise InputError("the level of its answers is not between 0 and 1")
+    if not isinstance(texts, list) or not texts:
+        raise InputError("its answers are no list")
+    numbers = read_floats(
+        left, ANSWERS, (len(texts), len(SHAPES), len(classes)), minimum=0.0, maximum=1.0
+    )
+    del left[ANSWERS]
+    found = []
+    for each, (share, lower, upper) in zip(texts, numbers, strict=True):
+        read_shares({ANSWERS: share}, ANSWERS, classes.shape)
+        if (lower > share).any() or (share > upper).any():
+            raise InputError("it holds an answer that is not within its own interval")
+        text = _mapping(each, ANSWERS)
+        found.append(
+            Answer(*(_text(text.get(name), name) for name in ABOUT_ANSWER), share, lower, upper)
+        )
+    return Sensitivity(classes, level, tuple(found))
 
 
 def _diagnostics(found: dict[str, Any]) -> dict[str, Any]:

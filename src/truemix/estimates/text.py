@@ -11,9 +11,11 @@ import numpy as np
 
 from truemix._escaping import visible
 from truemix._typing import AnyArray, FloatArray, IntArray
+from truemix.estimates.answers import NEXT_STEP
 from truemix.estimates.checks import COUNTING, LABEL_SHIFT, point_method
 
 if TYPE_CHECKING:
+    from truemix.estimates.answers import Sensitivity
     from truemix.estimates.comparison import Comparison
     from truemix.estimates.estimate import Estimate
 
@@ -85,6 +87,8 @@ def estimate_table(estimate: Estimate) -> Table:
     columns = {"estimate": _column(percent, estimate.prevalence[shown])}
     if estimate.draws is not None:
         columns["interval"] = intervals(estimate.interval(LEVEL_SHOWN)[shown], DASH, " %")
+    if estimate.answers is not None:
+        columns["range"] = intervals(estimate.answers.range()[shown], DASH, " %")
     columns["counted"] = _column(percent, estimate.classify_and_count[shown])
     columns["reference"] = _column(percent, estimate.train_prevalence[shown])
     below = _left_out(estimate.classes, shown, "smaller classes")
@@ -97,8 +101,51 @@ def estimate_table(estimate: Estimate) -> Table:
     if LABEL_SHIFT not in estimate.checks and method not in COUNTING:
         below.append("Label shift: not checked; quantify(X, check=True) does.")
     below += [f"Note: {sentence}" for sentence in estimate.warnings()]
+    if estimate.answers is not None:
+        below += about_range(estimate.answers.summary(), subject_of(estimate.prevalence))
     title = f"{estimate.method}: the mix of {items(estimate.n_items)}"
     return _table(title, estimate.classes[shown], columns, below)
+
+
+def subject_of(shares: FloatArray) -> int:
+    """Return the class that is spoken of first: the second of two (spam, True, 1), or the largest.
+
+    Examples
+    --------
+    >>> subject_of(np.array([0.7, 0.3])), subject_of(np.array([0.2, 0.5, 0.3]))
+    (1, 1)
+    """
+    return 1 if len(shares) == 2 else int(np.argmax(shares))
+
+
+def about_range(found: dict[str, Any], number: int) -> list[str]:
+    """Return lines about the answers for one class, given the summary of a sensitivity analysis."""
+    answers = found["answers"]
+    name = shown_name(answers[0]["classes"][number]["class"])
+    lines = [f"range: from the lowest to the highest of these answers, for {name}:"]
+    for each in answers:
+        entry = each["classes"][number]
+        bounds = f"{percent(entry['lower'], unit='')} {DASH} {percent(entry['upper'])}"
+        what = f"{each['assumption']} ({each['method']})"
+        lines.append(f"  {percent(entry['share'])} ({bounds}) {what}: {each['sentence']}")
+    return [*lines, NEXT_STEP]
+
+
+def sensitivity_table(found: Sensitivity) -> Table:
+    """Return what the repr of a sensitivity analysis shows: one row per answer."""
+    shown = _largest(found.answers[0].prevalence)
+    names = [shown_name(label) for label in found.classes[shown].tolist()]
+    rows = [
+        (
+            f"{each.assumption} ({each.method})",
+            *intervals(np.stack([each.lower, each.upper], axis=1)[shown], DASH, " %"),
+        )
+        for each in found.answers
+    ]
+    rows.append(("range", *intervals(found.range()[shown], DASH, " %")))
+    below = _left_out(found.classes, shown, "smaller classes")
+    below.append(f"{percent_level(found.level)} equal-tailed intervals")
+    return Table("The mix under different assumptions", ("assumption", *names), rows, below)
 
 
 def comparison_table(comparison: Comparison) -> Table:

@@ -10,7 +10,7 @@ import numpy as np
 
 from truemix._typing import FloatArray, IntArray
 from truemix.estimates import Estimate
-from truemix.estimates.checks import Check
+from truemix.estimates.checks import LABEL_SHIFT, Check
 from truemix.estimates.draw_origin import DrawOrigin
 from truemix.inference.bags import Bag
 from truemix.inference.protocol import MixtureResult
@@ -22,6 +22,9 @@ from truemix.summaries import Summary
 
 if TYPE_CHECKING:
     from truemix.quantifiers.base import Quantifier
+
+# Level of the answers under other assumptions that estimates keep.
+ANSWERS_LEVEL = 0.95
 
 
 def estimates_of_summaries(
@@ -58,6 +61,21 @@ def estimates_of_summaries(
             "sampling_error": None if error is None else [float(f"{e:.6g}") for e in error],
         }
         estimates[number] = replace(estimate, batch=ScoredBatch(quantifier, summary))
+    return _with_answers(estimates) if check else estimates
+
+
+def _with_answers(estimates: list[Estimate]) -> list[Estimate]:
+    """Return the estimates, those whose check failed with answers under other assumptions."""
+    failed = [n for n, each in enumerate(estimates) if not each.checks[LABEL_SHIFT].passed]
+    if not failed:
+        return estimates
+    # Imported here because the other methods are quantifiers themselves.
+    from truemix.trust.sensitivity import sensitivities_of
+
+    doubtful = [estimates[n] for n in failed]
+    answers = sensitivities_of([each.batch for each in doubtful], doubtful, ANSWERS_LEVEL)
+    for n, found in zip(failed, answers, strict=True):
+        estimates[n] = replace(estimates[n], answers=found)
     return estimates
 
 
@@ -85,7 +103,7 @@ def _checks(
     # A fixed seed for deterministic methods, so that their checks are deterministic, too.
     seed = getattr(quantifier.inference_, "seed_", 0)
     found = check_bags_of(quantifier, *pool, places, random_state=seed)
-    return [{"label_shift": each} for each in found]
+    return [{LABEL_SHIFT: each} for each in found]
 
 
 def _decided(pool: Pool, bag: Bag) -> FloatArray:

@@ -12,6 +12,7 @@ from truemix.estimates.checks import COUNTING, point_method
 from truemix.estimates.text import DASH, chance, percent, percent_level, shown_name
 from truemix.report.charts.sizes import size_chart
 from truemix.report.content import mix_table, posterior, settings_rows, shown_value, worst_classes
+from truemix.report.content_answers import answers, performance_of
 from truemix.report.content_groups import checks, over_time, side_by_side
 from truemix.report.sentences import subject
 from truemix.trust.backtest import backtest_table, points
@@ -94,6 +95,8 @@ def _content(summary: dict[str, Any]) -> dict[str, Any]:
         "posterior": None if detail is None else posterior(detail),
         "over_time": over_time(groups) if several and ordered else None,
         "side_by_side": side_by_side(groups) if several and not ordered else None,
+        "answers": answers(groups, detail),
+        "performance": performance_of(detail),
         "checks": checks(groups),
         "backtest": None if summary["backtest"] is None else worst_classes(summary["backtest"]),
         "settings": settings_rows(summary["settings"]),

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
+from truemix.estimates.answers import NEXT_STEP
 from truemix.estimates.text import chance, percent, percent_level, shown_name
 from truemix.report.trust import Trust
 
@@ -16,12 +17,18 @@ _LEFT_TO_RIGHT_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
 
 
 def headline(
-    classes: Sequence[dict[str, Any]], level: float, trust: Trust, *, sure: str = "probability"
+    classes: Sequence[dict[str, Any]],
+    level: float,
+    trust: Trust,
+    *,
+    sure: str = "probability",
+    ranges: Sequence[dict[str, Any]] | None = None,
 ) -> list[str]:
     """Return the estimate of one batch in a few sentences, the main one first.
 
     The probability of an interval is stated only if nothing failed; failures come first. If label
-    shift was not checked, that comes last.
+    shift failed and the range over other assumptions is known, that is the headline, and what to do
+    comes last. If label shift was not checked, that comes last.
 
     Parameters
     ----------
@@ -33,6 +40,8 @@ def headline(
         The method, and the results of its checks and diagnostics.
     sure : str
         What the level of the intervals is: a probability, or a confidence.
+    ranges : list of dict, optional
+        The range of each class over other assumptions: ``lower`` and ``upper``.
 
     Returns
     -------
@@ -50,8 +59,14 @@ def headline(
     ['This batch does not look like a mix of the reference classes.', 'The estimate holds only if it
     were one: about 31 % spam (95 % interval 28 % to 34 %); the classifier alone would have said
     22 %.']
+    >>> ranges = [{"lower": 0.49, "upper": 0.72}, {"lower": 0.28, "upper": 0.51}]
+    >>> headline([ham, spam], 0.95, Trust("BayesianKDEy", fits=False), ranges=ranges)[0]
+    'Between 28 % and 51 % spam, depending on what is assumed: this batch does not look like a mix
+    of the reference classes.'
     """
     main = subject(classes)
+    if ranges is not None and trust.fits is False:
+        return _depending(classes, ranges, trust)
     largest = f", the largest of {len(classes)} classes" if len(classes) > 2 else ""
     promised = None if trust.failed or trust.counting else sure
     text = f"About {_of(main, _digits(main))}{largest}{_between(main, level, promised)}"
@@ -67,6 +82,26 @@ def headline(
     text += f"; the classifier alone would have said {_counted(main)}."
     more = _furthest_off(classes, main) if len(classes) > 2 else []
     return [*failures, text, *more, *trust.condition()]
+
+
+def _depending(
+    classes: Sequence[dict[str, Any]], ranges: Sequence[dict[str, Any]], trust: Trust
+) -> list[str]:
+    """Return the headline of a batch that does not look like a mix of the reference classes."""
+    main = subject(classes)
+    number = next(k for k, entry in enumerate(classes) if entry is main)
+    bounds = {**main, "lower": ranges[number]["lower"], "upper": ranges[number]["upper"]}
+    digits = _digits(bounds)
+    lower, upper = percent(bounds["lower"], digits), percent(bounds["upper"], digits)
+    between = " " if isinstance(main["class"], str) else " of "
+    largest = f", the largest of {len(classes)} classes" if len(classes) > 2 else ""
+    text = (
+        f"Between {lower} and {upper}{between}{_name(main)}{largest}, depending on what is "
+        "assumed: this batch does not look like a mix of the reference classes."
+    )
+    failures = [] if trust.computed else ["A diagnostic failed, so do not rely on these numbers."]
+    alone = f"The classifier alone would have said {percent(main['classify_and_count'], digits)}."
+    return [text, *failures, alone, NEXT_STEP]
 
 
 def change(
@@ -158,7 +193,26 @@ def spread(groups: Sequence[dict[str, Any]], by: str | None, trusts: Sequence[Tr
         f"Across {n_groups} groups, {_name(high)} lies between {percent(low['share'], digits)} "
         f"({where[0]}) and {percent(high['share'], digits)} ({where[1]})."
     )
-    return [*failures, text, *trusts[-1].condition()]
+    number = next(k for k, each in enumerate(columns) if each is column)
+    ranges = [group["range"][number] for group in groups if group.get("range")]
+    if ranges and n_odd:
+        ends = min(each["lower"] for each in ranges), max(each["upper"] for each in ranges)
+        text += (
+            f" Where the check failed, it is between {percent(ends[0], 0)} and "
+            f"{percent(ends[1], 0)}, depending on what is assumed."
+        )
+    return [*failures, text, *([NEXT_STEP] if ranges else []), *trusts[-1].condition()]
+
+
+def step_last(sentences: Sequence[str]) -> list[str]:
+    """Return sentences with what to do next at the end, where a command can be copied.
+
+    Examples
+    --------
+    >>> step_last([NEXT_STEP, "It has not changed."]) == ["It has not changed.", NEXT_STEP]
+    True
+    """
+    return sorted(sentences, key=lambda sentence: sentence == NEXT_STEP)
 
 
 def small(sentence: str) -> str:

@@ -18,7 +18,14 @@ from truemix.estimates.intervals import check_level
 from truemix.exceptions import InputError
 from truemix.report.notes import notes_of
 from truemix.report.plain import plain, plain_name
-from truemix.report.sentences import change, group_name, headline, small, spread
+from truemix.report.sentences import (
+    change,
+    group_name,
+    headline,
+    small,
+    spread,
+    step_last,
+)
 from truemix.report.trust import Trust, trust_of
 from truemix.validation import shown_list
 
@@ -48,6 +55,7 @@ def summarize(
     command: str | None = None,
     why_not_checked: str | None = None,
     backtest: dict[str, Any] | None = None,
+    performance: bool = False,
 ) -> dict[str, Any]:
     """Return the content of JSON output and report, as plain numbers and text.
 
@@ -74,6 +82,8 @@ def summarize(
         A sentence why label shift was not checked, if it was not.
     backtest : dict, optional
         The summary of a backtest of the method on its references, if there was one.
+    performance : bool
+        Whether to estimate how good the classifier is on each batch, which the estimates must hold.
 
     Returns
     -------
@@ -81,10 +91,12 @@ def summarize(
         ``headline`` is the result as text (``sentences``, one by one); ``groups`` holds one entry
         per group (without groups, one with the name None), with ``classes`` in the order of the
         estimate, ``quantiles`` (and for three classes some ``draws``) of the posterior, the share
-        ``unknown``, the ``checks`` (with a ``verdict`` each: passed, failed, cannot tell or not
-        checked), the ``diagnostics``, and sentences about those that ``failed`` and the others
-        (``notes``). ``ok`` is whether nothing failed in any group, ``ordered`` whether the groups
-        follow each other, ``backtest`` what was given. All values can be written as JSON.
+        ``unknown``, the ``answers`` under other assumptions and their ``range`` where the check
+        failed, the classifier's ``performance`` if it was asked for, the ``checks`` (with a
+        ``verdict`` each: passed, failed, cannot tell or not checked), the ``diagnostics``, and
+        sentences about those that ``failed`` and the others (``notes``). ``ok`` is whether nothing
+        failed in any group, ``ordered`` whether the groups follow each other, ``backtest`` what
+        was given. All values can be written as JSON.
 
     Examples
     --------
@@ -119,6 +131,7 @@ def summarize(
         group = _group(name, estimate, before, level, trusts[number], quantiles=shape)
         if LABEL_SHIFT not in group["checks"]:
             group["checks"][LABEL_SHIFT] = not_checked(trusts[number].method, why_not_checked)
+        group["performance"] = _performance(estimate, level) if performance else None
         groups.append(group)
     sentences = _sentences(groups, by, trusts, ordered=ordered)
     n_items = sum(estimate.n_items for _, estimate in named)
@@ -175,10 +188,11 @@ def _group(
 ) -> dict[str, Any]:
     classes = _classes(estimate, before, level)
     sure = "confidence" if estimate.method == "Bootstrap" else "probability"
-    sentences = headline(classes, level, trust, sure=sure)
+    answers = _answers(estimate)
+    sentences = headline(classes, level, trust, sure=sure, ranges=answers["range"])
     unknown = _unknown(estimate, level)
     if unknown is not None:
-        sentences.append(f"{unknown['sentence']}.")
+        sentences = step_last([*sentences, f"{unknown['sentence']}."])
     found = {key: v for key, v in estimate.diagnostics.items() if key not in {"failed", "notes"}}
     return {
         "group": None if name is None else plain_name(name),
@@ -188,11 +202,35 @@ def _group(
         "classes": classes,
         "quantiles": _quantiles(estimate) if quantiles else None,
         "unknown": unknown,
+        **answers,
         "checks": {key: plain(check.summary()) for key, check in estimate.checks.items()},
         "diagnostics": plain(found),
         "failed": estimate.warnings(level),
         "notes": notes_of(estimate),
     }
+
+
+def _answers(estimate: Estimate) -> dict[str, Any]:
+    """Return the answers under other assumptions and their range, if the check failed."""
+    if estimate.answers is None:
+        return {"answers": [], "range": None, "range_level": None}
+    found = estimate.answers.summary()
+    for each in (*found["answers"], {"classes": found["range"]}):
+        for entry in each["classes"]:
+            entry["class"] = plain_name(entry["class"])
+    return {
+        "answers": found["answers"],
+        "range": found["range"],
+        "range_level": found["level"],
+    }
+
+
+def _performance(estimate: Estimate, level: float) -> dict[str, Any]:
+    """Return how good the classifier is on a batch."""
+    found: dict[str, Any] = estimate.performance(level).summary()
+    for entry in found["classes"]:
+        entry["class"] = plain_name(entry["class"])
+    return found
 
 
 def _unknown(estimate: Estimate, level: float) -> dict[str, Any] | None:
@@ -263,7 +301,7 @@ def _sentences(
         group_name(before["group"], by),
         failed=trusts[-2].failed or trusts[-1].failed,
     )
-    return [f"For {name}, the last of {len(groups)}: {small(first)}", *more, since]
+    return step_last([f"For {name}, the last of {len(groups)}: {small(first)}", *more, since])
 
 
 def _file_name(name: str | None) -> str | None:
