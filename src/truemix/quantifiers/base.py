@@ -141,7 +141,15 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         """
         return self.quantify(X).prevalence
 
-    def quantify(self, X: Any, *, check: bool = False) -> Estimate:
+    def quantify(
+        self,
+        X: Any,
+        *,
+        check: bool = False,
+        labels: Any = None,
+        inclusion: Any = None,
+        assumption: str = "robust",
+    ) -> Estimate:
         """Estimate the mix of classes in a batch, with everything known about the estimate.
 
         Parameters
@@ -157,15 +165,36 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             Whether to test the label-shift assumption, that the batch is a mix of the reference
             classes; the result is in ``checks["label_shift"]``. See
             :func:`truemix.checks.label_shift`.
+        labels : array-like of shape (n,) or mapping, optional
+            Labels of some of the items, a probability sample of them (``Estimate.choose_items``
+            draws one): one per item, missing (None or NaN) where unlabelled, or a mapping from row
+            number to label. Items must then be in memory.
+        inclusion : number, array-like of shape (n,) or mapping, optional
+            The probability with which each labelled item was chosen, in the same form. By default
+            labelled items are a simple random sample.
+        assumption : {"robust", "label-shift", "none"}
+            With labels: rely on label shift as far as they (and the check, if there is one) agree
+            with it; fully; or not at all. ``diagnostics["labels"]`` says what they told. A
+            quantifier without draws (KDEy, EMQ, …) cannot be weighed against labels: for it,
+            ``"robust"`` is ``"none"``, and the estimate has draws all the same.
 
         Returns
         -------
         Estimate
         """
+        if labels is None and inclusion is not None:
+            raise InputError(
+                "inclusion is about labelled items, but labels is missing; pass both, or neither."
+            )
         summary = self._summary(X)
         places = places_of(self, [summary], X) if check else None
         [estimate] = estimates_of_summaries(self, [summary], places, check=check)
-        return with_items(estimate, X) if in_memory(X) else estimate
+        estimate = with_items(estimate, X) if in_memory(X) else estimate
+        if labels is None:
+            return estimate
+        from truemix.trust.labelled_estimate import with_labels
+
+        return with_labels(estimate, labels, inclusion, assumption)
 
     def quantify_by(self, X: Any, groups: Any = None, *, check: bool = False) -> EstimateSet:
         """Estimate the mix of each group of items (week, region, …), scoring each item once.

@@ -1,0 +1,1 @@
+"""Can an estimate be trusted here, and what to do if not."""
