@@ -22,6 +22,7 @@ from truemix.cli.check import check
 from truemix.cli.demo import demo
 from truemix.cli.estimate import estimate
 from truemix.cli.plugins import find_command, installed_commands
+from truemix.cli.sample import sample
 from truemix.cli.summarize import summarize
 from truemix.cli.tune import tune
 from truemix.exceptions import InputError
@@ -148,6 +149,7 @@ for command, below in (
     (check, FILES_HELP),
     (tune, FILES_HELP),
     (adapt, FILES_HELP),
+    (sample, FILES_HELP),
 ):
     app.command(epilog=below)(command)
 app.command()(demo)

@@ -11,7 +11,7 @@ import hashlib
 import json
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -28,7 +28,7 @@ from truemix.inference.batched import check_bags
 from truemix.quantifiers.content_order import reference_order
 from truemix.quantifiers.estimating import estimates_of_pool, estimates_of_summaries
 from truemix.quantifiers.pool import pool_of_bags
-from truemix.quantifiers.scored_batch import with_items
+from truemix.quantifiers.scored_batch import ScoredBatch, with_items
 from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring, read_labels
 from truemix.quantifiers.shares import check_shares
 from truemix.quantifiers.summarizing import (
@@ -40,6 +40,9 @@ from truemix.quantifiers.summarizing import (
 )
 from truemix.summaries import Summary
 from truemix.tables import column_names
+
+if TYPE_CHECKING:
+    from truemix.trust.labelled_estimate import LabelledItems
 
 # Settings on which replicates of the references do not depend.
 NOT_IN_REPLICATES = frozenset(
@@ -182,19 +185,12 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         -------
         Estimate
         """
-        if labels is None and inclusion is not None:
-            raise InputError(
-                "inclusion is about labelled items, but labels is missing; pass both, or neither."
-            )
         summary = self._summary(X)
+        labelled = self._labelled(X, summary, labels, inclusion, assumption)
         places = places_of(self, [summary], X) if check else None
         [estimate] = estimates_of_summaries(self, [summary], places, check=check)
         estimate = with_items(estimate, X) if in_memory(X) else estimate
-        if labels is None:
-            return estimate
-        from truemix.trust.labelled_estimate import with_labels
-
-        return with_labels(estimate, labels, inclusion, assumption)
+        return estimate if labelled is None else labelled.applied_to(estimate)
 
     def quantify_by(self, X: Any, groups: Any = None, *, check: bool = False) -> EstimateSet:
         """Estimate the mix of each group of items (week, region, …), scoring each item once.
@@ -428,6 +424,22 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
                 "references, classes and classifier. Summarise the items again with this one."
             )
         return X
+
+    def _labelled(
+        self, X: Any, summary: Summary, labels: Any, inclusion: Any, assumption: str
+    ) -> LabelledItems | None:
+        """Return the labels of a batch, read before anything takes long; None without any."""
+        if labels is None:
+            if inclusion is not None:
+                raise InputError(
+                    "inclusion is about labelled items, but labels is missing; pass both, or "
+                    "neither."
+                )
+            return None
+        from truemix.trust.labelled_estimate import labelled_items
+
+        batch = ScoredBatch(self, summary, X if in_memory(X) else None)
+        return labelled_items(batch, labels, inclusion, assumption)
 
     def _fingerprint(self, posteriors: FloatArray, codes: IntArray) -> str:
         """Return a hash of the references and of the settings that replicates depend on."""

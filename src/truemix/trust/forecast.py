@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +19,7 @@ from truemix.trust.prediction_powered import (
     residual_covariance,
     shrunk_covariance,
 )
-from truemix.trust.robust import Component, as_counts, draw, measured_alone, on_simplex, updated
+from truemix.trust.robust import RobustMixture, as_counts, draw, measured_alone, on_simplex
 from truemix.trust.sampling_design import inclusion_probabilities
 
 if TYPE_CHECKING:
@@ -86,16 +86,15 @@ class Outlook:
     counts : ndarray of shape (R,)
         Number of items equal to each row.
     estimand : {"batch", "population"}
-    components : list of Component
-        What is known before the labels, the posterior under label shift first; empty if it is not
-        known how sure that is.
+    mixture : RobustMixture or None
+        What is known before the labels; None if it is not known how sure that is.
     """
 
     classes: AnyArray
     predicted: FloatArray
     counts: FloatArray
     estimand: str
-    components: list[Component]
+    mixture: RobustMixture | None
 
     @property
     def n_items(self) -> int:
@@ -113,7 +112,7 @@ class Outlook:
             Level of the intervals.
         """
         numbers = tuple(min(n, self.n_items) for n in numbers)
-        holds = [self._width(n, level, fails=False) for n in numbers] if self.components else None
+        holds = [self._width(n, level, fails=False) for n in numbers] if self.mixture else None
         fails = [self._width(n, level, fails=True) for n in numbers]
         return Forecast(
             self.classes,
@@ -165,13 +164,12 @@ class Outlook:
 
     def _width(self, n: int, level: float, *, fails: bool) -> FloatArray:
         measured = self.measurement(n)
-        if fails:
+        if fails or self.mixture is None:
             components = [measured_alone(measured, self.n_items)]
         else:
-            # As expected: labels say what label shift says.
-            mean = self.components[0].mean[0]
-            agreeing = Measurement(mean, measured.covariance, measured.degrees, measured.slopes)
-            components = updated(self.components, agreeing, self.n_items)
+            # Labels say what label shift says.
+            agreeing = replace(measured, share=self.mixture.expected[0].mean[0])
+            components, _ = self.mixture.after(agreeing, self.n_items)
         # The same random numbers for all n, so that widths can be compared.
         rng = np.random.default_rng(0)
         shares, source = draw(components, measured.degrees, _DRAWS, rng)

@@ -15,7 +15,7 @@ from truemix.exceptions import InputError
 from truemix.trust.forecast import NUMBERS, Forecast, Outlook
 from truemix.trust.labelled_estimate import checked
 from truemix.trust.responsibilities import adapted_posteriors
-from truemix.trust.robust import label_shift_components, prior_weight
+from truemix.trust.robust import RobustMixture, prior_weight
 from truemix.trust.sampling_design import (
     inclusion_probabilities,
     similar_order,
@@ -105,9 +105,8 @@ def choose_items(
 def outlook_of(batch: ScoredBatch, estimate: Estimate) -> Outlook:
     """Return what forecasts of further labels are made from."""
     views = estimate.draws_of("batch"), estimate.draws_of("population")
-    components = []
+    mixture = None
     if views[0] is not None and views[1] is not None:
-        weight = prior_weight(checked(estimate))
-        components = label_shift_components(views[0], views[1], weight)
-    predicted = adapted_posteriors(batch, estimate.prevalence)
-    return Outlook(estimate.classes, predicted, batch.bag.weights, estimate.estimand, components)
+        mixture = RobustMixture.of_draws(views[0], views[1], prior_weight(checked(estimate)))
+    predicted = adapted_posteriors(batch, estimate)
+    return Outlook(estimate.classes, predicted, batch.bag.weights, estimate.estimand, mixture)

@@ -16,6 +16,7 @@ from truemix.trust.prediction_powered import Measurement, prediction_powered
 from truemix.trust.responsibilities import adapted_posteriors
 from truemix.trust.robust import (
     Component,
+    RobustMixture,
     as_counts,
     draw,
     label_shift_components,
@@ -28,6 +29,7 @@ from truemix.validation import check_choice
 
 if TYPE_CHECKING:
     from truemix.estimates import Estimate
+    from truemix.quantifiers.scored_batch import ScoredBatch
 
 ROBUST, UNDER_LABEL_SHIFT, NONE = ASSUMPTIONS
 # Of estimates that have no draws by themselves.
@@ -39,115 +41,141 @@ AGREE, DISAGREE = 0.5, 0.1
 _ASSUMED = "that items of a class look as they did in the reference"
 
 
-def with_labels(estimate: Estimate, labels: Any, inclusion: Any, assumption: str) -> Estimate:
-    """Return an estimate that also knows labels of some items of its batch.
+@dataclass(frozen=True, eq=False)
+class LabelledItems:
+    """Labelled items of a batch, and how far to rely on label shift beside them.
 
-    Parameters
+    Attributes
     ----------
-    estimate : Estimate
-        As :meth:`~truemix.quantifiers.base.Quantifier.quantify` makes it without labels, of items
-        in memory.
-    labels, inclusion
-        As for ``quantify``.
+    labels : BatchLabels
+        Which items, and of which class.
+    rows : ndarray of int of shape (n,)
+        The row of each among the distinct rows of the batch.
     assumption : {"robust", "label-shift", "none"}
         How far to rely on label shift: as far as check and labels allow, fully, or not at all. An
         estimate without draws does not say how sure it is, so that it cannot be weighed against
         labels: ``"robust"`` is then ``"none"``.
+    """
 
-    Returns
-    -------
-    Estimate
-        With draws of both estimands, and ``diagnostics["labels"]``.
+    labels: BatchLabels
+    rows: IntArray
+    assumption: str
+
+    @property
+    def n_labels(self) -> int:
+        """How many items are labelled."""
+        return len(self.rows)
+
+    def applied_to(self, estimate: Estimate) -> Estimate:
+        """Return the estimate of the batch that also knows these labels.
+
+        Parameters
+        ----------
+        estimate : Estimate
+            Made without labels.
+
+        Returns
+        -------
+        Estimate
+            With draws of both estimands, and ``diagnostics["labels"]``.
+        """
+        assumption = self.assumption
+        if estimate.draws is None or estimate.other_draws is None:
+            if assumption == UNDER_LABEL_SHIFT:
+                raise InputError(
+                    f"{estimate.method} gives no draws, so that it cannot be weighed against "
+                    "labels under label shift; use assumption='none', or a Bayesian quantifier "
+                    "such as BayesianKDEy."
+                )
+            assumption = NONE
+        measured = self.measured(estimate)
+        components, weight = components_after(estimate, measured, assumption)
+        batch, source = self._draws(estimate, measured, components)
+        draws, other = (batch, source) if estimate.estimand == "batch" else (source, batch)
+        found = {
+            "n_labels": self.n_labels,
+            "n_items": estimate.n_items,
+            "assumption": assumption,
+            "weight": weight,
+            "counts": self._counts(estimate).tolist(),
+            "measured": measured.share.tolist(),
+            "slopes": measured.slopes.tolist(),
+            "sentence": sentence(self.n_labels, estimate.n_items, assumption, weight),
+        }
+        return replace(
+            estimate,
+            prevalence=draws.mean(axis=0),
+            draws=draws,
+            other_draws=other,
+            # Draws are new, and come from no replicate of the references.
+            origin=None,
+            diagnostics={**estimate.diagnostics, "labels": found},
+        )
+
+    def measured(self, estimate: Estimate) -> Measurement:
+        """Return the mix of the batch as the labels measure it, with predictions for the others."""
+        return prediction_powered(
+            adapted_posteriors(estimate.batch, estimate),
+            estimate.batch.bag.weights,
+            self.rows,
+            self.labels.codes,
+            self.labels.inclusion,
+        )
+
+    def _counts(self, estimate: Estimate) -> IntArray:
+        return np.bincount(self.labels.codes, minlength=len(estimate.classes))
+
+    def _draws(
+        self, estimate: Estimate, measured: Measurement, components: list[Component]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return draws of the mix of the batch and of its source."""
+        seed = int(getattr(estimate.batch.quantifier.inference_, "seed_", 0))
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_STREAM,)))
+        n_draws = DRAWS if estimate.draws is None else len(estimate.draws)
+        counts = self._counts(estimate)
+        if self.n_labels == estimate.n_items:
+            # Nothing is left to infer about the batch; its source had only these items.
+            share = measured.share[None].repeat(n_draws, axis=0)
+            return share, rng.dirichlet(counts + 1.0 / len(counts), n_draws)
+        shares, source = draw(components, measured.degrees, n_draws, rng)
+        return as_counts(shares, counts, estimate.n_items), on_simplex(source)
+
+
+def labelled_items(
+    batch: ScoredBatch, labels: Any, inclusion: Any, assumption: str
+) -> LabelledItems:
+    """Return the labelled items of a batch.
+
+    Parameters
+    ----------
+    batch : ScoredBatch
+        With its items.
+    labels, inclusion, assumption
+        As for :meth:`~truemix.quantifiers.base.Quantifier.quantify`.
 
     Raises
     ------
     InputError
-        For labels that are not those of the batch.
+        For labels that are not those of the batch, or items that are not in memory.
     """
     check_choice(assumption, "assumption", ASSUMPTIONS)
-    row_of_item = estimate.batch.row_of_items()
-    known = read_batch_labels(labels, inclusion, estimate.classes, len(row_of_item))
-    if estimate.draws is None or estimate.other_draws is None:
-        if assumption == UNDER_LABEL_SHIFT:
-            raise InputError(
-                f"{estimate.method} gives no draws, so that labels cannot be weighed against it "
-                "under label shift; use assumption='none', or a Bayesian quantifier such as "
-                "BayesianKDEy."
-            )
-        assumption = NONE
-    found = _update(estimate, known, row_of_item, assumption)
-    draws, other_draws = found.draws
-    if estimate.estimand == "population":
-        draws, other_draws = other_draws, draws
-    return replace(
-        estimate,
-        prevalence=draws.mean(axis=0),
-        draws=draws,
-        other_draws=other_draws,
-        # Draws are new, and come from no replicate of the references.
-        origin=None,
-        diagnostics={**estimate.diagnostics, "labels": found.diagnostics},
-    )
+    row_of_item = batch.row_of_items()
+    known = read_batch_labels(labels, inclusion, batch.quantifier.classes_, len(row_of_item))
+    return LabelledItems(known, row_of_item[known.items], assumption)
 
 
-@dataclass(frozen=True, eq=False)
-class _Update:
-    """Draws of the mix of the batch and of its source, and what is to be said about them."""
-
-    draws: tuple[FloatArray, FloatArray]
-    diagnostics: dict[str, Any]
-
-
-def _update(
-    estimate: Estimate, known: BatchLabels, row_of_item: IntArray, assumption: str
-) -> _Update:
-    batch, n_items = estimate.batch, estimate.n_items
-    measured = prediction_powered(
-        adapted_posteriors(batch, estimate.prevalence),
-        batch.bag.weights,
-        row_of_item[known.items],
-        known.codes,
-        known.inclusion,
-    )
-    counts = np.bincount(known.codes, minlength=len(estimate.classes))
-    components = components_after(estimate, measured, assumption)
-    rng = np.random.default_rng(np.random.SeedSequence(_seed(estimate), spawn_key=(_STREAM,)))
-    n_draws = DRAWS if estimate.draws is None else len(estimate.draws)
-    if len(known.items) == n_items:
-        # Nothing is left to infer about the batch; of its source these are as many draws.
-        share = measured.share[None].repeat(n_draws, axis=0)
-        draws = share, rng.dirichlet(counts + 1.0 / len(counts), n_draws)
-    else:
-        shares, source = draw(components, measured.degrees, n_draws, rng)
-        draws = as_counts(shares, counts, n_items), on_simplex(source)
-    weight = components[0].weight if assumption == ROBUST else None
-    return _Update(
-        draws,
-        {
-            "n_labels": len(known.items),
-            "n_items": n_items,
-            "assumption": assumption,
-            "weight": weight,
-            "counts": {str(k): int(n) for k, n in zip(estimate.classes, counts, strict=True)},
-            "measured": measured.share.tolist(),
-            "slopes": measured.slopes.tolist(),
-            "sentence": sentence(len(known.items), n_items, assumption, weight),
-        },
-    )
-
-
-def components_after(estimate: Estimate, measured: Measurement, assumption: str) -> list[Component]:
-    """Return what is known after a measurement; in a robust mixture, label shift comes first."""
-    if assumption == NONE:
-        return [measured_alone(measured, estimate.n_items)]
+def components_after(
+    estimate: Estimate, measured: Measurement, assumption: str
+) -> tuple[list[Component], float | None]:
+    """Return what is known after a measurement; in a robust mixture also its weight."""
     batch, source = estimate.draws_of("batch"), estimate.draws_of("population")
-    if batch is None or source is None:
-        return [measured_alone(measured, estimate.n_items)]
+    if assumption == NONE or batch is None or source is None:
+        return [measured_alone(measured, estimate.n_items)], None
     if assumption == UNDER_LABEL_SHIFT:
         before = label_shift_components(batch, source, 1.0, ())
-    else:
-        before = label_shift_components(batch, source, prior_weight(checked(estimate)))
-    return updated(before, measured, estimate.n_items)
+        return updated(before, measured, estimate.n_items), None
+    mixture = RobustMixture.of_draws(batch, source, prior_weight(checked(estimate)))
+    return mixture.after(measured, estimate.n_items)
 
 
 def checked(estimate: Estimate) -> float | None:
@@ -183,7 +211,3 @@ def sentence(n_labels: int, n_items: int, assumption: str, weight: float | None)
     if weight > DISAGREE:
         return f"{who} cannot tell whether to assume {_ASSUMED}: {shown}."
     return f"{who} disagree{s} with the assumption {_ASSUMED}: {shown}. The estimate rests on them."
-
-
-def _seed(estimate: Estimate) -> int:
-    return int(getattr(estimate.batch.quantifier.inference_, "seed_", 0))

@@ -90,7 +90,7 @@ def prediction_powered(
     >>> rows, codes = np.repeat([0, 0, 1, 1], times), np.repeat([0, 1, 0, 1], times)
     >>> found = prediction_powered(predicted, counts, rows, codes, np.full(50, 0.05))
     >>> found.share.round(3), np.sqrt(np.diag(found.covariance)).round(3)
-    (array([0.64, 0.36]), array([0.049, 0.049]))
+    (array([0.64, 0.36]), array([0.051, 0.051]))
     """
     n_items, n_classes = float(counts.sum()), predicted.shape[1]
     labels = np.eye(n_classes)[codes]
@@ -196,8 +196,8 @@ def labels_only(
     >>> rng = np.random.default_rng(0)
     >>> codes, inclusion = np.repeat([0, 1], [30, 10]), np.full(40, 0.4)
     >>> batch, source = labels_only(codes, inclusion, 2, 100, 2000, rng)
-    >>> source.mean(axis=0).round(2), batch.std() < source.std()
-    (array([0.75, 0.25]), True)
+    >>> source.mean(axis=0).round(2), bool(batch.std() < source.std())
+    (array([0.74, 0.26]), True)
     """
     weights = hajek_weights(inclusion)
     share = np.bincount(codes, weights, n_classes)

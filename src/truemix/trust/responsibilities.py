@@ -10,6 +10,7 @@ from truemix._typing import FloatArray
 from truemix.exceptions import InputError
 
 if TYPE_CHECKING:
+    from truemix.estimates import Estimate
     from truemix.quantifiers.scored_batch import ScoredBatch
 
 
@@ -41,8 +42,8 @@ def responsibilities(log_likelihood: FloatArray, mix: FloatArray, floor: float) 
     return np.asarray((joint / joint.sum(axis=2, keepdims=True)).mean(axis=0))
 
 
-def adapted_posteriors(batch: ScoredBatch, mix: FloatArray) -> FloatArray:
-    """Return the adapted posteriors of the rows of a batch, ``(n_rows, K)``.
+def adapted_posteriors(batch: ScoredBatch, estimate: Estimate) -> FloatArray:
+    """Return posteriors of the rows of a batch, adapted to its estimated mix, ``(n_rows, K)``.
 
     Raises
     ------
@@ -54,5 +55,8 @@ def adapted_posteriors(batch: ScoredBatch, mix: FloatArray) -> FloatArray:
             "Labels of the batch, and the choice of items to label, do not go with unknown=True: "
             "no label names the unknown class. Leave unknown out."
         )
+    # The same for both views of an estimate.
+    draws = estimate.draws_of("batch")
+    mix = estimate.prevalence if draws is None else draws.mean(axis=0)
     # Half an item: fewer of a class would be none.
     return responsibilities(batch.log_likelihood(), mix, 0.5 / batch.bag.n_items)

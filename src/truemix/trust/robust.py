@@ -18,13 +18,17 @@ from truemix._typing import FloatArray, IntArray
 from truemix.trust.prediction_powered import Measurement, source_covariance
 
 # Standard deviations of the bias of an estimate under label shift where that fails, for a share of
-# one half: from hardly noticeable to useless. One vague component would be punished for allowing
-# all of them (Occam's factor), so that small biases would be overlooked.
-BIAS_SCALES = (0.02, 0.05, 0.1, 0.2, 0.4)
+# one half: noticeable, and useless. A single vague component would be punished for allowing all of
+# them (Occam's factor), so that a bias of some points would be overlooked; with scales below these,
+# estimates are drawn to label shift where it fails.
+BIAS_SCALES = (0.1, 0.3)
 # Odds of label shift before the labels, without a check and where a check found nothing.
-ODDS, ODDS_IF_CHECKED = 1.0, 2.0
+ODDS, ODDS_IF_CHECKED = 1.0, 4.0
 # Exponent of the largest Bayes factor for label shift that a p-value allows.
 CHECK_POWER = 2.0
+# Intervals give label shift no more weight than this before the labels. A bias that neither check
+# nor labels can tell from none is allowed for in them, though not expected in the estimate.
+MAX_WEIGHT_IN_INTERVALS = 0.1
 
 
 def prior_weight(p_value: float | None) -> float:
@@ -42,7 +46,7 @@ def prior_weight(p_value: float | None) -> float:
     Examples
     --------
     >>> [round(prior_weight(p), 3) for p in (None, 0.5, 0.05, 0.005)]
-    [0.5, 0.667, 0.249, 0.01]
+    [0.5, 0.8, 0.399, 0.02]
     """
     if p_value is None:
         return ODDS / (1.0 + ODDS)
@@ -103,6 +107,47 @@ def label_shift_components(
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class RobustMixture:
+    """What is known before the labels, if label shift may fail.
+
+    Attributes
+    ----------
+    expected : list of Component
+        Which the estimate rests on, the one without bias first.
+    cautious : list of Component
+        The same with more weight on a bias, which the spread about the estimate rests on.
+    """
+
+    expected: list[Component]
+    cautious: list[Component]
+
+    @classmethod
+    def of_draws(cls, batch: FloatArray, source: FloatArray, weight: float) -> RobustMixture:
+        """Return the mixture for draws under label shift and its probability."""
+        low = min(weight, MAX_WEIGHT_IN_INTERVALS)
+        return cls(
+            label_shift_components(batch, source, weight),
+            label_shift_components(batch, source, low),
+        )
+
+    def after(self, measured: Measurement, n_items: int) -> tuple[list[Component], float]:
+        """Return components after a measurement, and the probability of label shift.
+
+        The components have the mean of ``expected`` and the spread of ``cautious``.
+        """
+        expected = updated(self.expected, measured, n_items)
+        cautious = updated(self.cautious, measured, n_items)
+        shift = mean_of(expected) - mean_of(cautious)
+        moved = [Component(each.weight, each.mean + shift, each.covariance) for each in cautious]
+        return moved, expected[0].weight
+
+
+def mean_of(components: Sequence[Component]) -> FloatArray:
+    """Return the mean of a mixture, ``(2, K)``."""
+    return np.asarray(sum(each.weight * each.mean for each in components))
+
+
 def updated(
     components: Sequence[Component], measured: Measurement, n_items: int
 ) -> list[Component]:
@@ -124,7 +169,7 @@ def updated(
     >>> near = Measurement(np.array([0.52, 0.48]), V, 50.0, np.ones(2))
     >>> far = Measurement(np.array([0.75, 0.25]), V, 50.0, np.ones(2))
     >>> [round(updated(before, each, 1000)[0].weight, 2) for each in (near, far)]
-    [0.65, 0.0]
+    [0.77, 0.0]
     """
     n_classes = len(measured.share)
     basis = sum_zero_basis(n_classes)
