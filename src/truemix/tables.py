@@ -184,9 +184,7 @@ def _in_class_order(X: Any, names: list[Any], classes: AnyArray, name: str) -> A
 
 def groups_of(groups: Any, n_rows: int) -> tuple[list[Any], list[IntArray]]:
     """Return the distinct groups, sorted as people would, and the rows of each."""
-    groups = _python_values(groups, "group", "groups")
-    series = nw.from_native(groups, series_only=True, pass_through=True)
-    values = _listed(series, "groups") if isinstance(series, nw.Series) else _group_list(groups)
+    values = values_of(groups, "group", "groups")
     if len(values) != n_rows:
         raise InputError(
             f"X has {n_rows} rows, but groups has {len(values)} entries; expected one per row."
@@ -210,11 +208,34 @@ def groups_of(groups: Any, n_rows: int) -> tuple[list[Any], list[IntArray]]:
     return keys, [np.array(rows[key], dtype=np.intp) for key in keys]
 
 
-def _group_list(groups: Any) -> list[Any]:
+def values_of(column: Any, role: str, name: str) -> list[Any]:
+    """Return a list, an array or a column of any data frame library as a list of single values.
+
+    Parameters
+    ----------
+    column : array-like of shape (n,)
+    role : {"label", "group"}
+        What the values are, which decides the Arrow types that they may have.
+    name : str
+        What messages call the column.
+
+    Examples
+    --------
+    >>> values_of(np.array([1.0, np.nan]), "label", "labels")
+    [1.0, nan]
+    """
+    column = _python_values(column, role, name)
+    series = nw.from_native(column, series_only=True, pass_through=True)
+    return (
+        _listed(series, name) if isinstance(series, nw.Series) else _value_list(column, role, name)
+    )
+
+
+def _value_list(values: Any, role: str, name: str) -> list[Any]:
     # Not of one kind, as NumPy makes a list: it would take 1 and "1" for the same.
-    array = groups if isinstance(groups, np.ndarray) else np.asarray(groups, dtype=object)
+    array = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
     if array.ndim != 1:
-        raise InputError("groups must be one-dimensional; expected one group per item.")
+        raise InputError(f"{name} must be one-dimensional; expected one {role} per item.")
     if array.dtype == np.dtype("datetime64[ns]"):
         # Python has no nanoseconds; NumPy turns them into whole numbers.
         return [None if np.isnat(each) else each for each in array]

@@ -12,7 +12,7 @@ PROGRAM = typer.main.get_command(app)
 
 
 def test_these_are_the_commands():
-    names = ["estimate", "summarize", "check", "backtest", "tune", "adapt", "demo"]
+    names = ["estimate", "summarize", "check", "backtest", "tune", "adapt", "sample", "demo"]
     assert list(PROGRAM.commands) == names
 
 

@@ -23,6 +23,7 @@ from truemix.cli.check import check
 from truemix.cli.demo import demo
 from truemix.cli.estimate import estimate
 from truemix.cli.plugins import find_command, installed_commands
+from truemix.cli.sample import sample
 from truemix.cli.summarize import summarize
 from truemix.cli.tune import tune
 from truemix.exceptions import InputError
@@ -150,6 +151,7 @@ for command, below in (
     (backtest, FILES_HELP),
     (tune, FILES_HELP),
     (adapt, FILES_HELP),
+    (sample, FILES_HELP),
 ):
     app.command(epilog=below)(command)
 app.command()(demo)

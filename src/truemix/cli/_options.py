@@ -16,6 +16,7 @@ POINT_METHODS = ("kdey", "emq", "acc", "pacc", "pcc", "cc")
 BAYESIAN_METHODS = ("bayesian-kdey", "bayesian-emq", "bayesian-acc", "pq")
 METHODS = (*BAYESIAN_METHODS, *POINT_METHODS, *(f"bootstrap-{name}" for name in POINT_METHODS))
 DEFAULT_METHOD = "bayesian-kdey"
+ASSUMPTIONS = ("robust", "label-shift", "none")
 CLASSIFIERS = ("logistic", "random-forest", "gradient-boosting")
 
 METHOD, OUTPUT = "Method", "Output"
@@ -133,13 +134,14 @@ class ReferenceOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class InputOptions(ReferenceOptions):
-    """Both files; ``by`` is the column of groups, and ``keep`` are columns to pass through."""
+    """Both files; ``by`` is the column of groups, ``keep`` and ``key`` are passed through."""
 
     target: str = _argument(
         "TARGET", "Items whose mix is wanted: the same columns without the label. - is stdin."
     )
     by: str | None = None
     keep: list[str] | None = None
+    key: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,8 @@ from truemix.report.notes import about_sample
 FITS = {PASSED: "yes", FAILED: "no", CANNOT_TELL: "cannot tell", NOT_CHECKED: ""}
 # Explanations of groups below the table; the JSON output has all.
 _MAX_EXPLAINED = 5
+# Classes with columns of their own in a forecast.
+_MAX_FORECAST = 6
 
 
 def summary_table(summary: dict[str, Any]) -> Table:
@@ -33,7 +35,7 @@ def summary_table(summary: dict[str, Any]) -> Table:
         # Failures come apart.
         checks = group["checks"].values()
         below += [each["explanation"] for each in checks if each["verdict"] != FAILED]
-        below += about_sample(group["diagnostics"])
+        below += about_sample(group["diagnostics"]) + text.about_labels(group["diagnostics"])
         if ranges:
             shares = np.array([each["share"] for each in group["classes"]])
             below += text.about_range(group, text.subject_of(shares))
@@ -161,6 +163,40 @@ def weight_table(content: dict[str, Any]) -> Table:
     below = [text.about_intervals(content["level"], content["estimand"])] if bounds else []
     below.append(content["checks"]["label_shift"]["explanation"])
     return Table(title, header, rows, below)
+
+
+def forecast_table(content: dict[str, Any]) -> Table:
+    """Return the widths of intervals that labels would lead to, as a table."""
+    records = content["forecast"]
+    names = list(dict.fromkeys(each["class"] for each in records))
+    by_number: dict[int, list[dict[str, Any]]] = {}
+    for each in records:
+        by_number.setdefault(each["n"], []).append(each)
+    relies = records[0]["width_if_holds"] is not None
+    # Of many classes the mean is enough.
+    shown = names if len(names) <= _MAX_FORECAST else []
+    header = ["labels", *(["if label shift holds"] if relies else []), "if not"]
+    header += [shown_name(name) for name in shown]
+    rows = []
+    for n, group in by_number.items():
+        fails = [each["width_if_fails"] for each in group]
+        cells = [f"{n:,}"]
+        if relies:
+            cells.append(percent(float(np.mean([each["width_if_holds"] for each in group]))))
+        cells.append(percent(float(np.mean(fails))))
+        rows.append([*cells, *(percent(width) for width in fails[: len(shown)])])
+    title = (
+        f"{text.items(content['n'])} of {content['target']['n_items']:,} to label, and the width "
+        "of intervals that labels lead to"
+    )
+    below = [
+        f"mean width of {text.percent_level(content['level'])} intervals over all classes"
+        + ("; then of each class, if label shift does not hold" if shown else "")
+    ]
+    if content["needed"] is not None:
+        width = percent(content["width"])
+        below.append(f"{content['needed']:,} labels make intervals {width} wide in any case.")
+    return Table(title, header, rows, below, left=0)
 
 
 def check_table(content: dict[str, Any]) -> Table:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from truemix._archive import is_archive
@@ -101,18 +101,30 @@ class Prepared(Fitted):
         return scored
 
 
-def prepare(inputs: InputOptions, options: MethodOptions, progress: Progress) -> Prepared:
-    """Read both files and fit; files are looked at before anything takes long."""
+def prepare(
+    inputs: InputOptions,
+    options: MethodOptions,
+    progress: Progress,
+    sources: tuple[Source, Source] | None = None,
+) -> Prepared:
+    """Read both files and fit; files are looked at before anything takes long.
+
+    ``sources`` are the two files if they are open already.
+    """
     if inputs.reference == inputs.target == STDIN:
         raise InputError("REFERENCE and TARGET are both -, but stdin can be only one of them.")
     with ExitStack() as stack:
         # Cheap checks first: a wrong name, a wrong option, a wrong header.
-        source = open_source(inputs.reference, stack)
-        target_source = open_source(inputs.target, stack)
+        if sources is None:
+            sources = open_source(inputs.reference, stack), open_source(inputs.target, stack)
+        source, target_source = sources
         quantifier = unfitted(source, options)
         table = open_table(target_source)
         table.need([] if inputs.by is None else [inputs.by], "as --by says")
         table.need(inputs.keep or [], "as --keep says")
+        if inputs.key is not None:
+            table.need([inputs.key], "as --key says")
+            inputs = replace(inputs, keep=list(dict.fromkeys([inputs.key, *(inputs.keep or [])])))
         learner = read_learner(source, quantifier, inputs, options, progress, inputs.by)
         target = read_target(table, learner.names, learner.features, inputs, progress)
     fitted = learner.fitted(options, progress)

@@ -36,6 +36,16 @@ def check_kind(out: str | None, keep: Sequence[str] | None) -> None:
         )
 
 
+def check_row_kind(out: str | None, keep: Sequence[str] | None) -> None:
+    """Refuse a file that cannot hold rows of a table, before the work begins."""
+    check_kind(out, keep)
+    if out is not None and Path(out).suffix.lower() == ".npz":
+        raise InputError(
+            f"{out} would be an NPZ file, which cannot hold empty cells for labels; write .csv, "
+            ".tsv, .parquet, .arrow or .feather."
+        )
+
+
 def check_kept(kept: pa.Table, out: str) -> None:
     """Refuse columns that the format of a file cannot hold, before the work begins."""
     kind = Path(out).suffix.lower()
@@ -82,6 +92,15 @@ def write_posteriors(
         if safe_csv and kind in _SEPARATORS:
             table = _without_formulas(table)
         _write_arrow(file, table, kind)
+
+
+def write_rows(table: pa.Table, out: str, *, safe_csv: bool = False) -> None:
+    """Write a table, in any format but NPZ."""
+    kind = Path(out).suffix.lower()
+    with atomic_write(out) as file:
+        if safe_csv and kind in _SEPARATORS:
+            table = _without_formulas(table)
+        _write_arrow(file, table.combine_chunks(), kind)
 
 
 def _without_formulas(table: pa.Table) -> pa.Table:

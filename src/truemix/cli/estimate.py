@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +12,15 @@ from truemix.cli import _options as options
 from truemix.exceptions import InputError
 
 if TYPE_CHECKING:
+    from truemix.cli._labelled import TargetLabels
+    from truemix.cli._progress import Progress
     from truemix.cli._summarizing import Summarized
-    from truemix.cli._work import Fitted
+    from truemix.cli._targets import Targets
+    from truemix.cli._work import Fitted, Prepared
+    from truemix.cli.tables.source import Source
     from truemix.estimates import Estimate, EstimateSet
 
+ROBUST = "robust"
 _COLUMNS = (
     "class", "share", "lower", "upper", "classify_and_count", "reference", "prob_increase",
     "n_items",
@@ -49,6 +54,23 @@ class _Options(options.IntervalOptions, options.TargetOptions):
         "recall of each class, and the confusion matrix; without labels of it.",
         "--performance",
     )
+    labelled: str | None = options.option(
+        "FILE",
+        False,
+        "Labels of some items of TARGET: the column of --label, that of --key (or row, the number "
+        "of the item), and inclusion, the probability with which it was chosen, unless all have "
+        "the same. truemix sample writes such a file. Or fill in some rows of the label column of "
+        "TARGET itself.",
+    )
+    key: str | None = options.option(
+        "COLUMN", False, "Column of TARGET and of the file of --labelled that names items."
+    )
+    assumption: str | None = options.option(
+        "NAME",
+        "robust",
+        "With labels: robust relies on label shift as far as they agree with it, label-shift "
+        "fully, none not at all.",
+    )
     report: str | None = options.output_option(
         "FILE.html", False, "Write a report as one HTML page, with text and figures."
     )
@@ -65,17 +87,30 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
     from truemix.cli._summarizing import learn_and_summarize
     from truemix.cli._tables import summary_table
     from truemix.cli._targets import open_inputs
+    from truemix.cli.tables.source import unpacked
     from truemix.report.summary import summarize
 
     files = {"--out": given.out, "--report": given.report}
     with ExitStack() as stack:
         source, targets = open_inputs(given.reference, given.targets, stack)
-        progress = stack.enter_context(reporting(given, files, [given.reference, *targets.paths]))
+        inputs = [given.reference, *targets.paths, *filter(None, [given.labelled])]
+        progress = stack.enter_context(reporting(given, files, inputs))
         level = level_of(given.level, method.method)
-        fitted, found = learn_and_summarize(source, targets, given, method, progress)
-        why_not = _why_not_checked(fitted, given.check)
-        with progress.step("quantify"):
-            estimates = _quantify(fitted, found, given, check=why_not is None)
+        fitted: Fitted
+        estimates: Estimate | EstimateSet
+        skipped: list[str] = []
+        if _is_labelled(given, targets):
+            sources = source, unpacked(targets.files[0].source, stack)
+            fitted, known = _with_labels(given, method, progress, sources)
+            why_not = _why_not_checked(fitted, given.check)
+            with progress.step("quantify"), fitted.scoring():
+                estimates = _quantify_labelled(fitted, known, given, check=why_not is None)
+        else:
+            fitted, found = learn_and_summarize(source, targets, given, method, progress)
+            skipped = found.skipped
+            why_not = _why_not_checked(fitted, given.check)
+            with progress.step("quantify"):
+                estimates = _quantify(fitted, found, given, check=why_not is None)
         tested = None
         if given.report is not None:
             with progress.step("backtest"):
@@ -87,7 +122,7 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
             n_reference=fitted.n_reference,
             target=targets.name,
             n_files=len(targets.files) if targets.listed else None,
-            skipped=found.skipped,
+            skipped=skipped,
             by=given.by,
             command=_command(given, method),
             why_not_checked=why_not,
@@ -133,21 +168,104 @@ def _quantify(
     """Return one estimate, or one for each group in the order of the groups."""
     from truemix.estimates import EstimateSet
 
-    def named(estimate: Estimate) -> Estimate:
-        if given.classifier is None:
-            return estimate
-        # As it was asked for: the whole pipeline would be a page of its own.
-        settings = {**estimate.settings, "classifier": given.classifier, **fitted.columns}
-        if isinstance(settings.get("quantifier"), dict):
-            settings["quantifier"] = {**settings["quantifier"], "classifier": given.classifier}
-        return replace(estimate, settings=settings)
-
     if given.by is None:
-        return named(fitted.quantifier.quantify(found.groups[None], check=check))
+        estimate = fitted.quantifier.quantify(found.groups[None], check=check)
+        return _named(estimate, fitted, given)
     # By their places: names that look alike are sorted as they are here.
     by_place = dict(enumerate(found.groups.values()))
     estimates = fitted.quantifier.quantify_by(by_place, check=check)
-    return EstimateSet({name: named(estimates[k]) for k, name in enumerate(found.groups)})
+    return EstimateSet(
+        {name: _named(estimates[k], fitted, given) for k, name in enumerate(found.groups)}
+    )
+
+
+def _quantify_labelled(
+    fitted: Prepared, known: TargetLabels, given: _Options, *, check: bool
+) -> Estimate:
+    """Return the estimate of a target with labels of some of its items."""
+    estimate = fitted.quantifier.quantify(
+        fitted.target.X,
+        check=check,
+        labels=known.labels,
+        inclusion=known.inclusion,
+        assumption=given.assumption or ROBUST,
+    )
+    return _named(estimate, fitted, given)
+
+
+def _named(estimate: Estimate, fitted: Fitted, given: _Options) -> Estimate:
+    """Return an estimate whose settings name the classifier as it was asked for."""
+    if given.classifier is None:
+        return estimate
+    # The whole pipeline would be a page of its own.
+    settings = {**estimate.settings, "classifier": given.classifier, **fitted.columns}
+    if isinstance(settings.get("quantifier"), dict):
+        settings["quantifier"] = {**settings["quantifier"], "classifier": given.classifier}
+    return replace(estimate, settings=settings)
+
+
+def _is_labelled(given: _Options, targets: Targets) -> bool:
+    """Return whether labels of the target are given, in a file or in the target itself."""
+    from truemix.cli._file_summaries import opened
+    from truemix.cli._labelled import is_partly_labelled
+
+    if given.labelled is None:
+        if given.key is not None:
+            raise InputError(
+                "The option --key is about the file of --labelled; name that file too."
+            )
+        if len(targets.files) == 1 and given.by is None:
+            # A bad file is met again when it is read.
+            with ExitStack() as stack, suppress(InputError):
+                table = opened(targets.files[0], stack)
+                if table is not None and is_partly_labelled(table, given.label):
+                    return True
+        if given.assumption is not None:
+            raise InputError(
+                "The option --assumption is about labels of TARGET, but there are none; name a "
+                "file of --labelled, or leave the option out."
+            )
+        return False
+    if given.by is not None:
+        raise InputError(
+            "Labels are of the whole target, so that --labelled and --by do not go together; "
+            "estimate each group by itself."
+        )
+    if len(targets.files) > 1 or targets.listed:
+        raise InputError(
+            "With --labelled TARGET must be one file, because its items are read at once; put "
+            "them into one file."
+        )
+    return True
+
+
+def _with_labels(
+    given: _Options,
+    method: options.MethodOptions,
+    progress: Progress,
+    sources: tuple[Source, Source],
+) -> tuple[Prepared, TargetLabels]:
+    """Return the fitted quantifier, the items of the target, and labels of some of them."""
+    from truemix.cli._labelled import labels_of_file, labels_of_target
+    from truemix.cli._work import prepare
+    from truemix.validation import check_choice
+
+    check_choice(given.assumption or ROBUST, "--assumption", options.ASSUMPTIONS)
+    inputs = options.InputOptions(
+        reference=given.reference,
+        target=given.targets[0],
+        label=given.label,
+        classifier=given.classifier,
+        keep=None if given.label is None or given.labelled else [given.label],
+        key=given.key,
+    )
+    prepared = prepare(inputs, method, progress, sources)
+    classes = prepared.quantifier.classes_
+    if given.labelled is None:
+        return prepared, labels_of_target(prepared.target, str(given.label), classes, progress)
+    return prepared, labels_of_file(
+        given.labelled, given.label, given.key, classes, prepared.target, progress
+    )
 
 
 def _backtest(
@@ -176,8 +294,19 @@ def _command(given: _Options, method: options.MethodOptions) -> str:
     # Files as they were typed, but nothing of where they are on this machine.
     typed = [given.reference, *given.targets]
     files = [Path(each).name if Path(each).is_absolute() else each for each in typed]
-    names = ("label", "by", "classifier", "level", "skip_bad_files", "performance")
+    names = (
+        "label",
+        "by",
+        "classifier",
+        "level",
+        "skip_bad_files",
+        "performance",
+        "key",
+        "assumption",
+    )
     named = {name: getattr(given, name) for name in names}
+    if given.labelled is not None:
+        named["labelled"] = Path(given.labelled).name
     checked = {"check": given.check, "no_check": given.check is False}
     arguments = arguments_of({**named, **vars(method), **checked})
     return shlex.join(["truemix", "estimate", *files, *arguments])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -96,6 +96,7 @@ def estimate_table(estimate: Estimate) -> Table:
         below.append(about_intervals(LEVEL_SHOWN, estimate.estimand))
     if estimate.unknown is not None:
         below.append(f"{estimate.unknown}")
+    below += about_labels(estimate.diagnostics)
     below += [check.explanation for check in estimate.checks.values() if check.passed]
     method = point_method(estimate.method, estimate.settings)
     if LABEL_SHIFT not in estimate.checks and method not in COUNTING:
@@ -146,6 +147,22 @@ def sensitivity_table(found: Sensitivity) -> Table:
     below = _left_out(found.classes, shown, "smaller classes")
     below.append(f"{percent_level(found.level)} equal-tailed intervals")
     return Table("The mix under different assumptions", ("assumption", *names), rows, below)
+
+
+def about_labels(diagnostics: Mapping[str, Any]) -> list[str]:
+    """Return what labels of the batch say of the estimate, if there are any.
+
+    Examples
+    --------
+    >>> about_labels({"labels": {"n_labels": 10, "n_items": 10, "sentence": "All are labelled."}})
+    ['10 of 10 items are labelled. All are labelled.']
+    """
+    found = diagnostics.get("labels")
+    if not isinstance(found, Mapping):
+        return []
+    n_labels, n_items = found["n_labels"], found["n_items"]
+    verb = "is" if n_labels == 1 else "are"
+    return [f"{n_labels:,} of {items(n_items)} {verb} labelled. {found['sentence']}"]
 
 
 def comparison_table(comparison: Comparison) -> Table:

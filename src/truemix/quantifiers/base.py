@@ -11,7 +11,7 @@ import hashlib
 import json
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -28,7 +28,7 @@ from truemix.inference.batched import check_bags
 from truemix.quantifiers.content_order import reference_order
 from truemix.quantifiers.estimating import estimates_of_pool, estimates_of_summaries
 from truemix.quantifiers.pool import pool_of_bags
-from truemix.quantifiers.scored_batch import with_items
+from truemix.quantifiers.scored_batch import ScoredBatch, with_items
 from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring, read_labels
 from truemix.quantifiers.shares import check_shares
 from truemix.quantifiers.summarizing import (
@@ -40,6 +40,9 @@ from truemix.quantifiers.summarizing import (
 )
 from truemix.summaries import Summary
 from truemix.tables import column_names
+
+if TYPE_CHECKING:
+    from truemix.trust.labelled_estimate import LabelledItems
 
 # Settings on which replicates of the references do not depend.
 NOT_IN_REPLICATES = frozenset(
@@ -152,7 +155,15 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         """
         return self.quantify(X).prevalence
 
-    def quantify(self, X: Any, *, check: bool = False) -> Estimate:
+    def quantify(
+        self,
+        X: Any,
+        *,
+        check: bool = False,
+        labels: Any = None,
+        inclusion: Any = None,
+        assumption: str = "robust",
+    ) -> Estimate:
         """Estimate the mix of classes in a batch, with everything known about the estimate.
 
         Parameters
@@ -168,15 +179,29 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             Whether to test the label-shift assumption, that the batch is a mix of the reference
             classes; the result is in ``checks["label_shift"]``. See
             :func:`truemix.checks.label_shift`.
+        labels : array-like of shape (n,) or mapping, optional
+            Labels of some of the items, a probability sample of them (``Estimate.choose_items``
+            draws one): one per item, missing (None or NaN) where unlabelled, or a mapping from row
+            number to label. Items must then be in memory.
+        inclusion : number, array-like of shape (n,) or mapping, optional
+            The probability with which each labelled item was chosen, in the same form. By default
+            labelled items are a simple random sample.
+        assumption : {"robust", "label-shift", "none"}
+            With labels: rely on label shift as far as they (and the check, if there is one) agree
+            with it; fully; or not at all. ``diagnostics["labels"]`` says what they told. A
+            quantifier without draws (KDEy, EMQ, …) cannot be weighed against labels: for it,
+            ``"robust"`` is ``"none"``, and the estimate has draws all the same.
 
         Returns
         -------
         Estimate
         """
         summary = self._summary(X)
+        labelled = self._labelled(X, summary, labels, inclusion, assumption)
         places = places_of(self, [summary], X) if check else None
         [estimate] = estimates_of_summaries(self, [summary], places, check=check)
-        return with_items(estimate, X) if in_memory(X) else estimate
+        estimate = with_items(estimate, X) if in_memory(X) else estimate
+        return estimate if labelled is None else labelled.applied_to(estimate)
 
     def quantify_by(self, X: Any, groups: Any = None, *, check: bool = False) -> EstimateSet:
         """Estimate the mix of each group of items (week, region, …), scoring each item once.
@@ -412,6 +437,22 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
                 "references, classes and classifier. Summarise the items again with this one."
             )
         return X
+
+    def _labelled(
+        self, X: Any, summary: Summary, labels: Any, inclusion: Any, assumption: str
+    ) -> LabelledItems | None:
+        """Return the labels of a batch, read before anything takes long; None without any."""
+        if labels is None:
+            if inclusion is not None:
+                raise InputError(
+                    "inclusion is about labelled items, but labels is missing; pass both, or "
+                    "neither."
+                )
+            return None
+        from truemix.trust.labelled_estimate import labelled_items
+
+        batch = ScoredBatch(self, summary, X if in_memory(X) else None)
+        return labelled_items(batch, labels, inclusion, assumption)
 
     def _fingerprint(self, posteriors: FloatArray, codes: IntArray) -> str:
         """Return a hash of the references and of the settings that replicates depend on."""

@@ -71,7 +71,7 @@ def headline(
     promised = None if trust.failed or trust.counting else sure
     text = f"About {_of(main, _digits(main))}{largest}{_between(main, level, promised)}"
     failures = []
-    if trust.fits is False:
+    if trust.misfit:
         failures.append("This batch does not look like a mix of the reference classes.")
         if not trust.counting:
             text = f"The estimate holds only if it were one: {small(text)}"
@@ -182,7 +182,7 @@ def spread(groups: Sequence[dict[str, Any]], by: str | None, trusts: Sequence[Tr
     digits = max(_digits(low), _digits(high))
     n_groups = len(groups)
     failures = []
-    if n_odd := sum(trust.fits is False for trust in trusts):
+    if n_odd := sum(trust.misfit for trust in trusts):
         do = "does" if n_odd == 1 else "do"
         failures.append(
             f"{n_odd} of {n_groups} groups {do} not look like a mix of the reference classes."

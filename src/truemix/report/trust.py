@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,12 +27,15 @@ class Trust:
         Whether a check had too little power to detect a violation.
     computed : bool
         Whether the sampler or the solver passed its diagnostics.
+    labelled : str or None
+        What labels of the batch say, if the estimate does not rest on the assumption alone.
     """
 
     method: str
     fits: bool | None = None
     blind: bool = False
     computed: bool = True
+    labelled: str | None = None
 
     @property
     def counting(self) -> bool:
@@ -41,10 +45,17 @@ class Trust:
     @property
     def failed(self) -> bool:
         """Whether anything failed, so that no probability can be promised."""
-        return self.fits is False or not self.computed
+        return self.misfit or not self.computed
+
+    @property
+    def misfit(self) -> bool:
+        """Whether the estimate rests on an assumption that the batch does not fit."""
+        return self.fits is False and self.labelled is None
 
     def condition(self) -> list[str]:
         """Return a sentence about the assumption, if it was not checked."""
+        if self.labelled is not None:
+            return [self.labelled]
         if self.counting:
             return [f"{self.method} does not correct for a mix that differs from the reference."]
         if self.blind:
@@ -67,4 +78,12 @@ def trust_of(estimate: Estimate) -> Trust:
         blind=blind,
         # All other warnings come from the sampler or the solver.
         computed=len(estimate.warnings()) == passed.count(False),
+        labelled=_labelled(estimate),
     )
+
+
+def _labelled(estimate: Estimate) -> str | None:
+    found = estimate.diagnostics.get("labels")
+    if not isinstance(found, Mapping) or found.get("assumption") == "label-shift":
+        return None
+    return str(found["sentence"])

@@ -198,9 +198,19 @@ class GridSearch(BaseEstimator):
         """Estimate the mix of a batch with the best quantifier."""
         return self._best().predict(X)
 
-    def quantify(self, X: Any, *, check: bool = False) -> Estimate:
+    def quantify(
+        self,
+        X: Any,
+        *,
+        check: bool = False,
+        labels: Any = None,
+        inclusion: Any = None,
+        assumption: str = "robust",
+    ) -> Estimate:
         """Estimate the mix of a batch with the best quantifier, with all that is known about it."""
-        return self._best().quantify(X, check=check)
+        return self._best().quantify(
+            X, check=check, labels=labels, inclusion=inclusion, assumption=assumption
+        )
 
     def quantify_by(self, X: Any, groups: Any, *, check: bool = False) -> EstimateSet:
         """Estimate the mix of each group of items with the best quantifier."""
