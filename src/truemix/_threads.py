@@ -19,7 +19,8 @@ from typing import Any, TypeVar
 from truemix import _core
 from truemix.exceptions import InputError
 
-Item, Result = TypeVar("Item"), TypeVar("Result")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 _LIMIT: ContextVar[int | None] = ContextVar("thread limit", default=None)
 

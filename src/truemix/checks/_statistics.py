@@ -86,7 +86,8 @@ class ShiftStatistics:
         counts = counts_in_bags(self._distinct[bags], len(self.points))
         rows = [np.flatnonzero(each) for each in counts]
         repeats = [each[drawn] for each, drawn in zip(counts, rows, strict=True)]
-        return mixes_under_each(self.references.log_likelihood[None], rows, repeats, TOLERANCE)[0]
+        matrix = self.references.log_likelihood[None]
+        return np.asarray(mixes_under_each(matrix, rows, repeats, TOLERANCE)[0])
 
     def deviations(self, bags: IntArray, mixes: FloatArray) -> Deviations:
         """Return how far bags of reference items, ``(B, size)``, are from mixes, ``(B, K)``."""
@@ -118,7 +119,7 @@ class ShiftStatistics:
 
     def _shares(self, bags: IntArray) -> FloatArray:
         """Return the share of each reference in each bag, ``(B, m)``."""
-        return counts_in_bags(bags, len(self.points)) / bags.shape[1]
+        return np.asarray(counts_in_bags(bags, len(self.points)) / bags.shape[1])
 
     def _within(self, bags: IntArray, shares: FloatArray) -> FloatArray:
         """Return the mean distance between two items of each bag."""

@@ -77,18 +77,19 @@ def _found(quantifier: Quantifier, size: int) -> Widening:
         "batch": [bag.counts / bag.counts.sum() for bag in bags],
         "population": [bag.mix for bag in bags],
     }
-    draws = [
-        dict(zip(_order(quantifier), (bag.result.draws, bag.result.other_draws), strict=True))
-        for bag in bags
-    ]
-    factors = [needed_factor(truth[view], [each[view] for each in draws]) for view in VIEWS]
-    return Widening(*factors, len(bags), float(np.mean([bag.counts.sum() for bag in bags])))
-
-
-def _order(quantifier: Quantifier) -> tuple[str, str]:
-    """Return the estimands in the order of ``draws`` and ``other_draws``."""
     asked_for = quantifier.inference_.estimand
-    return (asked_for, VIEWS[1 - VIEWS.index(asked_for)])
+    draws: dict[str, list[FloatArray]] = {view: [] for view in VIEWS}
+    for bag in bags:
+        for view in VIEWS:
+            found = bag.result.draws if view == asked_for else bag.result.other_draws
+            if found is not None:
+                draws[view].append(found)
+    return Widening(
+        batch=needed_factor(truth["batch"], draws["batch"]),
+        population=needed_factor(truth["population"], draws["population"]),
+        n_bags=len(bags),
+        mean_size=float(np.mean([bag.counts.sum() for bag in bags])),
+    )
 
 
 def needed_factor(truth: list[FloatArray], draws: list[FloatArray]) -> float:
