@@ -52,7 +52,7 @@ def prior_weight(p_value: float | None) -> float:
         return ODDS / (1.0 + ODDS)
     p = max(p_value, 1e-12)
     factor = -math.e * p * math.log(p) if p < 1.0 / math.e else 1.0
-    odds = ODDS_IF_CHECKED * factor**CHECK_POWER
+    odds = ODDS_IF_CHECKED * math.pow(factor, CHECK_POWER)
     return odds / (1.0 + odds)
 
 
@@ -198,7 +198,7 @@ def updated(
 def measured_alone(measured: Measurement, n_items: int) -> Component:
     """Return what a measurement says by itself: nothing is known before."""
     source = source_covariance(measured.share, n_items)
-    covariance = np.kron(np.ones((2, 2)), measured.covariance)
+    covariance: FloatArray = np.tile(measured.covariance, (2, 2))
     K = len(measured.share)
     covariance[K:, K:] += source
     return Component(1.0, np.array([measured.share, measured.share]), covariance)
