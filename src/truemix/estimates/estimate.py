@@ -447,7 +447,9 @@ class Estimate:
             One row per item: ``row`` in the batch, and ``inclusion``, the probability with which
             it was chosen. Both are needed by ``quantify(X, labels=…, inclusion=…)``.
         """
-        return self._need_batch("choose_items").choose_items(self, n, random_state).frame()
+        batch = self._need_batch("choose_items")
+        frame: pd.DataFrame = batch.choose_items(self, n, random_state).frame()
+        return frame
 
     def plot(
         self,

@@ -183,9 +183,8 @@ def _answers(given: Any, left: dict[str, AnyArray], classes: AnyArray) -> Sensit
         if (lower > share).any() or (share > upper).any():
             raise InputError("it holds an answer that is not within its own interval")
         text = _mapping(each, ANSWERS)
-        found.append(
-            Answer(*(_text(text.get(name), name) for name in ABOUT_ANSWER), share, lower, upper)
-        )
+        about = {name: _text(text.get(name), name) for name in ABOUT_ANSWER}
+        found.append(Answer(**about, prevalence=share, lower=lower, upper=upper))
     return Sensitivity(classes, level, tuple(found))
 
 
