@@ -109,6 +109,8 @@ class LabelledItems:
             other_draws=other,
             # Draws are new, and come from no replicate of the references.
             origin=None,
+            # Labels have decided between the assumptions.
+            answers=None,
             diagnostics={**estimate.diagnostics, "labels": found},
         )
 
