@@ -21,10 +21,10 @@ from truemix.summaries import Summary
 
 if TYPE_CHECKING:
     from truemix.estimates import Estimate
+    from truemix.estimates.answers import Sensitivity
     from truemix.quantifiers.base import Quantifier
     from truemix.trust.item_choice import ItemChoice
     from truemix.trust.performance import Performance
-    from truemix.trust.sensitivity import Sensitivity
 
 
 @dataclass(frozen=True, eq=False)

@@ -123,7 +123,7 @@ def _patterns(batch: ScoredBatch) -> _Patterns:
     decisions = batch.scored.argmax(axis=2)
     distinct, pattern = np.unique(decisions, axis=1, return_inverse=True)
     counts = np.bincount(pattern.ravel(), batch.bag.weights, minlength=distinct.shape[1])
-    return _Patterns(distinct, counts, batch.scored.shape[2])
+    return _Patterns(distinct, np.asarray(counts, dtype=np.float64), batch.scored.shape[2])
 
 
 def _rates(
