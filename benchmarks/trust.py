@@ -19,12 +19,17 @@ from truemix import BayesianKDEy, metrics
 from truemix.estimates.intervals import interval_of
 from truemix.trust.labelled_estimate import labelled_items
 from truemix.trust.prediction_powered import labels_only
-from violations import CHOSEN_ON, LABEL_SHIFT, TABULAR, VIOLATIONS, read, violated
+from violations import LABEL_SHIFT, TABULAR, VIOLATIONS, read, violated
 
 SIZE = 500
 LEVEL = 0.95
 LABELS = (25, 50, 100, 200)
 KINDS = (LABEL_SHIFT, *VIOLATIONS)
+# How far ranges reach was chosen on these sets; everything else on simulated data.
+RANGES_CHOSEN_ON = (
+    "academic-success", "cmc", "image_seg", "mhr", "obesity", "page_block", "phishing",
+    "waveform-v1", "wine-quality", "yeast",
+)  # fmt: skip
 METHODS = ("label shift", "robust", "prediction-powered", "labels only")
 
 
@@ -190,19 +195,20 @@ def main():
         " --data FOLDER --out docs/results/trust.md`.",
         "",
     ]
+    names = list(results)
+    text += [f"## Labels: {len(names)} sets", ""]
+    text += ["Mean absolute error · coverage of 95 % intervals · mean width.", ""]
+    text += [*labels_table(results, names), ""]
     parts = {
-        "the sets that constants were chosen on": [n for n in results if n in CHOSEN_ON],
-        "the other sets": [n for n in results if n not in CHOSEN_ON],
+        "the sets that their width was chosen on": [n for n in names if n in RANGES_CHOSEN_ON],
+        "the other sets": [n for n in names if n not in RANGES_CHOSEN_ON],
     }
-    for title, names in parts.items():
-        if names:
-            text += [f"## Labels: {title} ({len(names)})", ""]
-            text += ["Mean absolute error · coverage of 95 % intervals · mean width.", ""]
-            text += [*labels_table(results, names), ""]
-            text += [f"## Ranges: {title}", "", *range_table(results, names), ""]
-            text += [f"## Predicted accuracy under label shift, mean absolute error: {title}", ""]
-            text += [*accuracy_table(results, names), ""]
-    publish("\n".join(text), given.out)
+    for title, some in parts.items():
+        if some:
+            text += [f"## Ranges: {title} ({len(some)})", "", *range_table(results, some), ""]
+    text += ["## Predicted accuracy under label shift: mean absolute error", ""]
+    text += accuracy_table(results, names)
+    publish("\n".join(text) + "\n", given.out)
 
 
 if __name__ == "__main__":

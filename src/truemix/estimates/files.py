@@ -167,8 +167,8 @@ def _answers(given: Any, left: dict[str, AnyArray], classes: AnyArray) -> Sensit
     """Return the answers under other assumptions; their numbers are taken out of what is left."""
     if given is None:
         return None
-    about = _mapping(given, ANSWERS)
-    level, texts = about.get("level"), about.get(ANSWERS)
+    header = _mapping(given, ANSWERS)
+    level, texts = header.get("level"), header.get(ANSWERS)
     if type(level) is not float or not 0.0 < level < 1.0:
         raise InputError("the level of its answers is not between 0 and 1")
     if not isinstance(texts, list) or not texts:
