@@ -12,8 +12,13 @@ once, for all models.
 The likelihoods of a model of posteriors (kernel densities) would make probabilities of single
 items. But kernels smooth over the boundary between decisions: with two classes whose accuracy is
 81.3 %, a bandwidth of 0.3 says 78 %, and 95 % intervals held the truth of 83 % of batches of 200
-items. On mixes of three tabular sets the mean absolute error of the accuracy is about the same for
-both (1.5 points; ATC 3.9, DoC 3.7). So likelihoods only determine the mix, and decisions the rest.
+items. On 78 mixes of three tabular sets (300 items each) the mean absolute error of the accuracy
+was 1.5 points with either. So likelihoods only determine the mix, and decisions the rest.
+
+With 40 mixes of each of six tabular sets the mean absolute error is 2.1 points, that of ATC 3.5, of
+DoC 4.6, of LEAP's equations with the same mix 2.4; ATC is nearer in one set, LEAP in another, DoC
+in a third by little. 95 % intervals hold 98 %: these mixes use up much of a finite pool, which
+makes errors smaller. With batches from known densities they hold 94 to 98 %.
 """
 
 from __future__ import annotations
@@ -123,7 +128,7 @@ def _patterns(batch: ScoredBatch) -> _Patterns:
     decisions = batch.scored.argmax(axis=2)
     distinct, pattern = np.unique(decisions, axis=1, return_inverse=True)
     counts = np.bincount(pattern.ravel(), batch.bag.weights, minlength=distinct.shape[1])
-    return _Patterns(distinct, counts.astype(np.float64), batch.scored.shape[2])
+    return _Patterns(distinct, np.asarray(counts, dtype=np.float64), batch.scored.shape[2])
 
 
 def _rates(
