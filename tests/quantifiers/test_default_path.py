@@ -24,7 +24,7 @@ def batches():
     codes = np.arange(600) % 3
     mixes, classes, estimates = [], [], []
     for _ in range(N_REFERENCES):
-        quantifier = BayesianKDEy(random_state=0, estimand="population")
+        quantifier = BayesianKDEy(random_state=0, estimand="population", self_calibration=False)
         quantifier.fit(posteriors_of(codes, rng), codes)
         own = rng.dirichlet(np.ones(3), size=N_BATCHES)
         items = np.array([rng.choice(3, N_ITEMS, p=mix) for mix in own])

@@ -7,7 +7,7 @@ import truemix
 from support import posteriors
 from truemix import BayesianEMQ, BayesianKDEy, Bootstrap, Estimate, KDEy
 
-SMOOTH = {"bandwidth": 0.3, "shrinkage": 0.0}
+SMOOTH = {"bandwidth": 0.3, "shrinkage": 0.0, "self_calibration": False}
 
 
 def normal_posteriors(n, mix, rng):

@@ -22,6 +22,8 @@ from truemix.selection import GridSearch, calibrate_temperature
 from truemix.selection._validation import split
 
 SMOOTH = {"bandwidth": 0.4, "shrinkage": 0.1}
+# The uncertainty of the references by itself, before bags of them widen intervals.
+ALONE = {**SMOOTH, "self_calibration": False}
 
 
 def normal_posteriors(n, mix, rng):
@@ -109,7 +111,7 @@ def test_draws_are_those_under_reweighted_densities():
     """Against the definition: each version's densities and a long run of each."""
     P, codes = in_order(*posteriors(60, 3, seed=0))
     target, _ = posteriors(150, 3, seed=1, mix=[0.6, 0.3, 0.1])
-    found = BayesianKDEy(**SMOOTH, draws=2000, random_state=4).fit(P, codes).quantify(target)
+    found = BayesianKDEy(**ALONE, draws=2000, random_state=4).fit(P, codes).quantify(target)
     draws = found.of("population").draws.reshape(100, 20, 3)
     matrices = replicated(P, codes, target, **SMOOTH, numbers=np.arange(100), seed=4)
     expected = np.stack([sample_mixture(m, draws=400, random_state=0).draws for m in matrices])
@@ -122,7 +124,7 @@ def test_draws_are_those_under_reweighted_densities():
 def test_without_it_the_densities_are_taken_as_known():
     P, codes = posteriors(90, 3, seed=0)
     target, _ = posteriors(80, 3, seed=1)
-    found = BayesianKDEy(**SMOOTH, reference_uncertainty=None, random_state=1).fit(P, codes)
+    found = BayesianKDEy(**ALONE, reference_uncertainty=None, random_state=1).fit(P, codes)
     sample = sample_mixture(kde_log_likelihood(P, codes, target, **SMOOTH), random_state=1)
     np.testing.assert_array_equal(found.quantify(target).draws, sample.batch)
     assert "replicates" not in found.quantify(target).diagnostics
@@ -134,7 +136,7 @@ def test_with_huge_references_it_changes_nothing():
     views = {}
     for kind in ("bootstrap", None):
         quantifier = BayesianKDEy(
-            **SMOOTH, reference_uncertainty=kind, random_state=0, estimand="population", draws=4000
+            **ALONE, reference_uncertainty=kind, random_state=0, estimand="population", draws=4000
         )
         views[kind] = quantifier.fit(P, codes).quantify(target)
     sizes = views["bootstrap"].diagnostics
@@ -159,7 +161,7 @@ def test_with_few_references_intervals_cover_where_known_densities_do_not():
         for kind, hits in covered.items():
             quantifier = BayesianKDEy(
                 bandwidth=0.3, shrinkage=0.0, reference_uncertainty=kind, random_state=0,
-                estimand="population", draws=500,
+                estimand="population", draws=500, self_calibration=False,
             )  # fmt: skip
             interval = quantifier.fit(P, codes).quantify(target).interval()
             hits.append(hard_coverage(truth, interval))
@@ -181,7 +183,8 @@ def test_five_references_per_class_are_enough_for_honest_intervals():
             return np.exp(logits - logsumexp(logits, axis=1, keepdims=True))
 
         truth = rng.choice(6, 300, p=rng.dirichlet(np.ones(6)))
-        quantifier = BayesianKDEy(random_state=0, draws=300).fit(score(codes), codes)
+        quantifier = BayesianKDEy(random_state=0, draws=300, self_calibration=False)
+        quantifier.fit(score(codes), codes)
         interval = quantifier.quantify(score(truth)).interval()
         covered.append(soft_coverage(np.bincount(truth, minlength=6) / 300, interval))
     # Classes of one trial go together, so 30 trials know the mean to about 2 points. Without unseen
@@ -209,7 +212,7 @@ def test_large_batches_and_many_groups_go_in_blocks_with_the_same_answers(monkey
     P, codes = posteriors(90, 3, seed=0)
     target, _ = posteriors(130, 3, seed=1)
     groups = np.repeat(["a", "b", "c"], [20, 70, 40])
-    found = BayesianKDEy(**SMOOTH, random_state=0).fit(P, codes)
+    found = BayesianKDEy(**ALONE, random_state=0).fit(P, codes)
     whole, by_group = found.quantify(target), found.quantify_by(target, groups)
     # One group's replicates at once, and the whole batch in two passes.
     monkeypatch.setattr(_replicate_budget, "MIN_REPLICATES", 100)
@@ -227,7 +230,7 @@ def test_large_batches_and_many_groups_go_in_blocks_with_the_same_answers(monkey
 def test_half_precision_of_a_large_batch_moves_draws_by_less_than_their_error(monkeypatch):
     P, codes = posteriors(90, 3, seed=0)
     target, _ = posteriors(130, 3, seed=1)
-    found = BayesianKDEy(**SMOOTH, random_state=0).fit(P, codes)
+    found = BayesianKDEy(**ALONE, random_state=0).fit(P, codes)
     single = found.quantify(target)
     monkeypatch.setattr(_replicate_budget, "HELD_BYTES", 1000)
     half = found.quantify(target)
@@ -241,9 +244,7 @@ def test_half_precision_of_a_large_batch_moves_draws_by_less_than_their_error(mo
 def test_of_a_huge_batch_one_block_of_replicates_is_held_at_a_time(monkeypatch):
     P, codes = posteriors(90, 3, seed=0)
     target, _ = posteriors(130, 3, seed=1)
-    # Without the replicates of its own bags.
-    plain = BayesianKDEy(**SMOOTH, random_state=0, self_calibration=False)
-    found = plain.fit(P, codes)
+    found = BayesianKDEy(**ALONE, random_state=0).fit(P, codes)
     made, alive = [], []
     make = KernelDensity.replicates
 
@@ -262,10 +263,10 @@ def test_of_a_huge_batch_one_block_of_replicates_is_held_at_a_time(monkeypatch):
 
 def test_the_same_seed_gives_the_same_draws_and_settings_show_it():
     P, codes = posteriors(90, 3, seed=0)
-    first = BayesianKDEy(**SMOOTH).fit(P, codes).quantify(P)
-    again = BayesianKDEy(**SMOOTH, random_state=first.settings["random_state"]).fit(P, codes)
+    first = BayesianKDEy(**ALONE).fit(P, codes).quantify(P)
+    again = BayesianKDEy(**ALONE, random_state=first.settings["random_state"]).fit(P, codes)
     np.testing.assert_array_equal(again.quantify(P).draws, first.draws)
-    other = BayesianKDEy(**SMOOTH, random_state=1).fit(P, codes).quantify(P)
+    other = BayesianKDEy(**ALONE, random_state=1).fit(P, codes).quantify(P)
     assert (other.draws != first.draws).any()
 
 
@@ -283,10 +284,10 @@ def test_a_saved_quantifier_knows_as_little(tmp_path):
 
 def test_priors_temperature_grid_search_and_calibration_work_with_it():
     P, codes = posteriors(150, 3, seed=0)
-    strong = BayesianKDEy(**SMOOTH, prior=[500.0, 1.0, 1.0], random_state=0).fit(P, codes)
-    weak = BayesianKDEy(**SMOOTH, random_state=0).fit(P, codes)
+    strong = BayesianKDEy(**ALONE, prior=[500.0, 1.0, 1.0], random_state=0).fit(P, codes)
+    weak = BayesianKDEy(**ALONE, random_state=0).fit(P, codes)
     assert strong.predict(P)[0] > weak.predict(P)[0] + 0.1
-    hot = BayesianKDEy(**SMOOTH, temperature=20.0, draws=200, random_state=0).fit(P, codes)
+    hot = BayesianKDEy(**ALONE, temperature=20.0, draws=200, random_state=0).fit(P, codes)
     views = [each.quantify(P).of("population").interval() for each in (hot, weak)]
     assert (np.diff(views[0]) > 1.5 * np.diff(views[1])).all()
     bags = DirichletBags(n_bags=4, bag_size=50)

@@ -140,7 +140,7 @@ def widened(draws: FloatArray, factor: float, n_items: int | None = None) -> Flo
 
     Examples
     --------
-    >>> widened(np.array([[0.5, 0.5], [0.7, 0.3]]), 2.0).tolist()
+    >>> widened(np.array([[0.5, 0.5], [0.7, 0.3]]), 2.0).round(3).tolist()
     [[0.4, 0.6], [0.8, 0.2]]
     """
     if factor == 1.0:

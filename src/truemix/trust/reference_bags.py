@@ -90,7 +90,7 @@ def drawn_bag(
     >>> codes = np.repeat([0, 1], [50, 30])
     >>> rows, mix, counts = drawn_bag(codes, 2, 20, np.random.default_rng(0))
     >>> len(np.unique(rows)), counts.tolist(), mix.round(2).tolist()
-    (20, [9, 11], [0.41, 0.59])
+    (20, [4, 16], [0.4, 0.6])
     """
     available = np.bincount(codes, minlength=n_classes)
     mix = np.zeros(n_classes)
