@@ -24,7 +24,7 @@ from truemix import BayesianKDEy, metrics
 from truemix.estimates.intervals import interval_of
 from truemix.quantifiers import cross_fit
 from truemix.trust.interval_calibration import widened, widening_of
-from truemix.trust.reference_bags import drawn_bag
+from truemix.trust.mixtures import Mixtures
 from violations import CHOSEN_ON, IMAGES, TABULAR
 
 N_BAGS = 100
@@ -74,14 +74,12 @@ def run(folder, name):
     P, y, pool, pool_y = read(folder, name)
     n_classes = P.shape[1]
     quantifier = BayesianKDEy(random_state=0, self_calibration=False).fit(P, y)
-    rng = np.random.default_rng(1)
-    bags = [drawn_bag(pool_y, n_classes, BAG_SIZE, rng) for _ in range(N_BAGS)]
-    sizes = np.array([len(rows) for rows, _, _ in bags])
-    truth = {
-        "population": np.array([mix for _, mix, _ in bags]),
-        "batch": np.array([counts / counts.sum() for _, _, counts in bags]),
-    }
-    found = list(quantifier.quantify_bags(pool, [rows for rows, _, _ in bags]))
+    members = [np.flatnonzero(pool_y == k) for k in range(n_classes)]
+    mixtures = Mixtures(1, n_classes)
+    bags = [mixtures.draw(members, number, BAG_SIZE) for number in range(N_BAGS)]
+    sizes = np.array([len(bag.rows) for bag in bags])
+    truth = {view: np.array([getattr(bag, view) for bag in bags]) for view in VIEWS}
+    found = list(quantifier.quantify_bags(pool, [bag.rows for bag in bags]))
     widenings = [widening_of(quantifier, int(n)) for n in sizes]
     result = {"classes": n_classes, "references": len(y), "items": float(sizes.mean())}
     for view in VIEWS:

@@ -49,7 +49,7 @@ def test_the_same_seed_chooses_the_same_items():
 def test_items_whose_class_is_unsure_are_chosen_more_often():
     _, _, estimate = batch()
     choice = choose_items(estimate.batch, estimate, 100, 0)
-    predicted = choice.outlook.predicted[estimate.batch.row_of_items()]
+    predicted = choice.outlook.predicted[estimate.batch.row_of_item]
     unsure = 1 - predicted.max(axis=1)
     assert unsure[choice.rows].mean() > 1.2 * unsure.mean()
     assert choice.inclusion.min() > 0.3 * 100 / 500
@@ -65,7 +65,7 @@ def test_all_items_are_chosen_if_there_are_no_more():
 def test_labels_of_chosen_items_tell_more_than_those_of_random_ones():
     _, codes, estimate = batch()
     truth, rng = np.bincount(codes, minlength=3) / 500, np.random.default_rng(0)
-    rows = estimate.batch.row_of_items()
+    rows = estimate.batch.row_of_item
     errors = {"chosen": [], "random": []}
     for _ in range(150):
         choice = choose_items(estimate.batch, estimate, 60, rng)

@@ -26,9 +26,9 @@ from truemix.estimates import Estimate, EstimateSet
 from truemix.exceptions import InputError
 from truemix.inference.batched import check_bags
 from truemix.quantifiers.content_order import reference_order
-from truemix.quantifiers.estimating import estimates_of_pool, estimates_of_summaries
+from truemix.quantifiers.estimating import estimates_of_batches, estimates_of_pool
 from truemix.quantifiers.pool import pool_of_bags
-from truemix.quantifiers.scored_batch import ScoredBatch, with_items
+from truemix.quantifiers.scored_batch import ScoredBatch
 from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring, read_labels
 from truemix.quantifiers.shares import check_shares
 from truemix.quantifiers.summarizing import (
@@ -196,11 +196,12 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         -------
         Estimate
         """
-        summary = self._summary(X)
-        labelled = self._labelled(X, summary, labels, inclusion, assumption)
-        places = places_of(self, [summary], X) if check else None
-        [estimate] = estimates_of_summaries(self, [summary], places, check=check)
-        estimate = with_items(estimate, X) if in_memory(X) else estimate
+        batch = ScoredBatch(self, self._summary(X), X if in_memory(X) else None)
+        labelled = self._labelled(batch, labels, inclusion, assumption)
+        places = [batch.row_of_item] if check and batch.knows_items else None
+        # Labels decide between assumptions.
+        answers = labelled is None
+        [estimate] = estimates_of_batches([batch], places, check=check, answers=answers)
         return estimate if labelled is None else labelled.applied_to(estimate)
 
     def quantify_by(self, X: Any, groups: Any = None, *, check: bool = False) -> EstimateSet:
@@ -228,9 +229,11 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             summaries = self.summarize_by(X, groups)
         if not summaries:
             raise InputError("X has no groups; expected a summary of at least one.")
-        parts = list(summaries.values())
-        places = places_of(self, parts, X, groups) if check and groups is not None else None
-        found = estimates_of_summaries(self, parts, places, check=check)
+        parts = [ScoredBatch(self, summary) for summary in summaries.values()]
+        places = None
+        if check and groups is not None and in_memory(X):
+            places = places_of(self, list(summaries.values()), X, groups)
+        found = estimates_of_batches(parts, places, check=check)
         return EstimateSet(dict(zip(summaries, found, strict=True)))
 
     def summarize(self, X: Any, *, capacity: int | None = None) -> Summary:
@@ -439,7 +442,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         return X
 
     def _labelled(
-        self, X: Any, summary: Summary, labels: Any, inclusion: Any, assumption: str
+        self, batch: ScoredBatch, labels: Any, inclusion: Any, assumption: str
     ) -> LabelledItems | None:
         """Return the labels of a batch, read before anything takes long; None without any."""
         if labels is None:
@@ -451,7 +454,6 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             return None
         from truemix.trust.labelled_estimate import labelled_items
 
-        batch = ScoredBatch(self, summary, X if in_memory(X) else None)
         return labelled_items(batch, labels, inclusion, assumption)
 
     def _fingerprint(self, posteriors: FloatArray, codes: IntArray) -> str:

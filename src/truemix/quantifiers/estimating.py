@@ -18,7 +18,6 @@ from truemix.quantifiers.pool import Pool, pool_of_summaries
 from truemix.quantifiers.scored_batch import ScoredBatch
 from truemix.quantifiers.shares import Shares, split_result
 from truemix.quantifiers.wiring import infer, is_spread
-from truemix.summaries import Summary
 
 if TYPE_CHECKING:
     from truemix.quantifiers.base import Quantifier
@@ -27,31 +26,32 @@ if TYPE_CHECKING:
 ANSWERS_LEVEL = 0.95
 
 
-def estimates_of_summaries(
-    quantifier: Quantifier,
-    summaries: Sequence[Summary],
+def estimates_of_batches(
+    batches: Sequence[ScoredBatch],
     places: Sequence[IntArray | None] | None,
     *,
     check: bool,
+    answers: bool = True,
 ) -> list[Estimate]:
-    """Return the estimate of each summary.
+    """Return the estimate of each batch.
 
     Parameters
     ----------
-    quantifier : Quantifier
-        Fitted.
-    summaries : sequence of Summary
-        Of this quantifier.
+    batches : sequence of ScoredBatch
+        By one quantifier.
     places : sequence of ndarray of int, optional
-        For each summary, the row of each item in it, if a check is to report on single items.
+        For each batch, the row of each item in it, if a check is to report on single items.
     check : bool
         Whether to check label shift.
+    answers : bool
+        Whether estimates whose check failed have answers under other assumptions.
     """
+    quantifier, summaries = batches[0].quantifier, [batch.summary for batch in batches]
     pool = pool_of_summaries(summaries)
     checks = _checks(quantifier, pool, places) if check else None
     counted = [summary.classify_and_count for summary in summaries]
     estimates = list(estimates_of_pool(quantifier, pool, checks, counted))
-    for number, (summary, estimate) in enumerate(zip(summaries, estimates, strict=True)):
+    for summary, estimate in zip(summaries, estimates, strict=True):
         error = estimate.diagnostics.pop("sampling_error", None)
         estimate.diagnostics["summary"] = {
             "n_items": summary.n_items,
@@ -60,8 +60,10 @@ def estimates_of_summaries(
             # Matrix products depend on the addresses of arrays in their last digits.
             "sampling_error": None if error is None else [float(f"{e:.6g}") for e in error],
         }
-        estimates[number] = replace(estimate, batch=ScoredBatch(quantifier, summary))
-    return _with_answers(estimates) if check else estimates
+    found = [
+        replace(estimate, batch=batch) for estimate, batch in zip(estimates, batches, strict=True)
+    ]
+    return _with_answers(found) if check and answers else found
 
 
 def _with_answers(estimates: list[Estimate]) -> list[Estimate]:

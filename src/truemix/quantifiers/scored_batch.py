@@ -7,7 +7,7 @@ memory; files hold the estimate alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -55,15 +55,21 @@ class ScoredBatch:
         """All of these rows, with the number of items equal to each, and how they were sampled."""
         return self.summary.bag()
 
-    def row_of_items(self) -> IntArray:
-        """Return the row of each item.
+    @property
+    def knows_items(self) -> bool:
+        """Whether single items can be told apart: all are in memory, and in the summary."""
+        return self.items is not None and self.summary.exact
+
+    @cached_property
+    def row_of_item(self) -> IntArray:
+        """The row of each item, ``(n_items,)``.
 
         Raises
         ------
         InputError
             If the items are not in memory, or the rows are a sample of them.
         """
-        if self.items is None or not self.summary.exact:
+        if not self.knows_items:
             raise InputError(
                 "Single items are not known here: the batch was read in parts, was a Summary, or "
                 "has more distinct rows than a summary keeps. Pass the items as one array or data "
@@ -95,8 +101,3 @@ class ScoredBatch:
         from truemix.trust.item_choice import choose_items
 
         return choose_items(self, estimate, n, random_state)
-
-
-def with_items(estimate: Estimate, items: Any) -> Estimate:
-    """Return an estimate whose batch knows the single items."""
-    return replace(estimate, batch=replace(estimate.batch, items=items))

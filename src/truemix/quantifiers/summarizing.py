@@ -72,20 +72,16 @@ def summarize_by(
 
 
 def places_of(
-    quantifier: Quantifier, summaries: Sequence[Summary], X: Any, groups: Any = None
-) -> list[IntArray | None] | None:
-    """Return for each summary the row of each of its items.
+    quantifier: Quantifier, summaries: Sequence[Summary], X: Any, groups: Any
+) -> list[IntArray | None]:
+    """Return for the summary of each group the row of each of its items.
 
-    None if the items are not in memory; for a single summary, if it does not hold them all.
+    None for a summary that does not hold them all.
     """
-    if not in_memory(X):
-        return None
     if isinstance(groups, str):
         X, groups = pop_column(X, groups)
     scored = quantifier.posteriors(X)
-    members: list[Any] = [slice(None)]
-    if groups is not None:
-        members = groups_of(groups, scored.shape[1])[1]
+    members = groups_of(groups, scored.shape[1])[1]
     return [
         rows_of_items(summary.scored(), scored[:, rows]) if summary.exact else None
         for summary, rows in zip(summaries, members, strict=True)

@@ -70,13 +70,10 @@ def _found(quantifier: Quantifier, size: int) -> Widening:
     references = quantifier.references_
     if references is None or np.bincount(references[1]).min() < MIN_REFERENCES:
         return NOTHING_KNOWN
-    bags = list(reference_bags(quantifier, size, N_BAGS, DRAWS, quantifier.inference_.seed_))
-    if not bags:
-        return NOTHING_KNOWN
-    truth = {
-        "batch": [bag.counts / bag.counts.sum() for bag in bags],
-        "population": [bag.mix for bag in bags],
-    }
+    seed = quantifier.inference_.seed_
+    bags = list(reference_bags(quantifier, references, size, N_BAGS, DRAWS, seed))
+    # An estimand has the name of its truth.
+    truth = {view: [getattr(bag.mixture, view) for bag in bags] for view in VIEWS}
     asked_for = quantifier.inference_.estimand
     draws: dict[str, list[FloatArray]] = {view: [] for view in VIEWS}
     for bag in bags:
@@ -88,7 +85,7 @@ def _found(quantifier: Quantifier, size: int) -> Widening:
         batch=needed_factor(truth["batch"], draws["batch"]),
         population=needed_factor(truth["population"], draws["population"]),
         n_bags=len(bags),
-        mean_size=float(np.mean([bag.counts.sum() for bag in bags])),
+        mean_size=float(np.mean([len(bag.mixture.rows) for bag in bags])),
     )
 
 

@@ -91,7 +91,7 @@ def choose_items(
         raise InputError(
             f"The number of items to label is {shown(n)}; expected a whole number, at least 1."
         )
-    row_of_item = batch.row_of_items()
+    row_of_item = batch.row_of_item
     outlook = outlook_of(batch, estimate)
     inclusion = inclusion_probabilities(outlook.predicted, outlook.counts, int(n))[row_of_item]
     if n >= len(row_of_item):

@@ -161,7 +161,7 @@ def labelled_items(
         For labels that are not those of the batch, or items that are not in memory.
     """
     check_choice(assumption, "assumption", ASSUMPTIONS)
-    row_of_item = batch.row_of_items()
+    row_of_item = batch.row_of_item
     known = read_batch_labels(labels, inclusion, batch.quantifier.classes_, len(row_of_item))
     return LabelledItems(known, row_of_item[known.items], assumption)
 

@@ -218,8 +218,10 @@ class _Work:
 def _set_prior(fitted: Quantifier, prior: float) -> None:
     """Change the prior of a fitted quantifier: fitting again would give the same model.
 
-    Both the parameter, which is reported, and the inference, which uses it.
+    Both the parameter, which is reported, and the inference, which uses it. How much wider
+    intervals have to be was found with the prior before, and is found again.
     """
     fitted.set_params(prior=prior)
     fitted.inference_.set_params(prior=prior)
     fitted.inference_.prepare(fitted.classes_, fitted.train_prevalence_)
+    fitted.widenings_ = {}
