@@ -9,7 +9,7 @@ CORE := CMakeLists.txt $(wildcard src/core/*)
 # In CI a compiler warning is an error.
 WARNINGS := $(if $(CI),-Ccmake.define.TRUEMIX_WARNINGS_AS_ERRORS=ON)
 
-.PHONY: run test lint types imports bench docs clean compiler
+.PHONY: run test lint types imports bench pictures clean compiler
 
 run: .venv/.run
 	.venv/bin/truemix demo out/demo --force --quiet
@@ -68,7 +68,20 @@ bench: .venv/.dev
 	$(PY) benchmarks/posterior.py
 	$(PY) benchmarks/command_line.py
 
-docs: .venv/.dev
+# The site, in build/site: `make docs` builds it, warnings are errors, nothing is fetched.
+.PHONY: docs docs-serve docs-test
+docs: .venv/.docs
+	$(PY) -m sphinx --quiet --fail-on-warning --keep-going -b html -d build/doctrees docs build/site
+	@echo "The site: build/site/index.html"
+
+docs-serve: docs
+	$(PY) -m http.server --bind 127.0.0.1 --directory build/site $(or $(PORT),8000)
+
+# Opens its pages in a browser.
+docs-test: docs
+	$(PY) -m pytest docs/test_site.py
+
+pictures: .venv/.dev
 	$(PY) examples/digits.py --picture docs/digits.png
 	.venv/bin/truemix demo out/demo --force --quiet
 	.venv/bin/truemix estimate out/demo/reference.csv out/demo/target.csv --label topic \
@@ -96,6 +109,10 @@ compiler:
 		-Cbuild-dir=build/editable -Ceditable.rebuild=true $(WARNINGS)
 	$(PY) $(PIP) "truemix[dev]" --editable experiments
 	touch $@ .venv/.run
+
+.venv/.docs: .venv/.dev
+	$(PY) $(PIP) "truemix[docs]"
+	touch $@
 
 .venv-runtime/.done: pyproject.toml constraints.txt $(CORE) | compiler
 	$(PYTHON) -m venv .venv-runtime
