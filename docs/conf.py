@@ -23,6 +23,7 @@ extensions = [
     "command_reference",
     "local_math",
     "own_members",
+    "result_table",
 ]
 exclude_patterns = ["_*"]
 templates_path = ["_templates"]

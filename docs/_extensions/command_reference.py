@@ -1,4 +1,4 @@
-"""The directive ``command-reference``: every command, argument and option, from the program itself."""
+"""The directive ``command-reference``: all commands and options, from the program itself."""
 
 import re
 from typing import Any
