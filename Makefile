@@ -52,6 +52,30 @@ wheel: compiler | .venv/bin/python
 		--wheel-dir build/wheel --config-settings build-dir=build/wheel/cmake .
 	PATH="$(abspath .venv/bin):$$PATH" $(PY) -m auditwheel repair --wheel-dir dist build/wheel/truemix-*.whl
 
+# Everything that a release uploads, in dist/, checked: sources and wheels of both distributions.
+RELEASE := .venv-release/bin
+.PHONY: dist sbom audit forms
+dist: .venv-release/.done forms wheel
+	$(RELEASE)/python -m build --outdir dist --sdist .
+	$(RELEASE)/python -m build --outdir dist experiments
+	$(RELEASE)/twine check --strict dist/*
+	$(RELEASE)/check-wheel-contents dist/*.whl
+
+# The files that a platform reads follow its schemas, which the tool brings along.
+forms: .venv-release/.done
+	$(RELEASE)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(RELEASE)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+
+# What an installation of truemix consists of, as a CycloneDX bill of materials.
+sbom: .venv-release/.done .venv-runtime/.done
+	mkdir -p dist
+	$(RELEASE)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+		--output-file dist/truemix.cdx.json .venv-runtime/bin/python
+
+# Compares all versions of constraints.txt with known vulnerabilities; asks a service on the network.
+audit: .venv-release/.done
+	$(RELEASE)/pip-audit --requirement constraints.txt --no-deps --disable-pip
+
 # The core's tests with every address, index and undefined operation checked.
 SANITIZED := tests/core tests/densities tests/test_vector_math.py $(addprefix tests/inference/test_, \
 	random.py symmetric.py allocation.py pair_moves.py proposal.py diagnostics.py confusion.py)
@@ -89,7 +113,7 @@ pictures: .venv/.dev
 	$(PY) docs/screenshot.py out/report.html docs/report.png
 
 clean:
-	rm -rf .venv .venv-runtime .venv-sanitize build dist out
+	rm -rf .venv .venv-runtime .venv-release .venv-sanitize build dist out
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -117,6 +141,12 @@ compiler:
 .venv-runtime/.done: pyproject.toml constraints.txt $(CORE) | compiler
 	$(PYTHON) -m venv .venv-runtime
 	.venv-runtime/bin/python $(PIP) --editable . -Cbuild-dir=build/runtime
+	touch $@
+
+.venv-release/.done: pyproject.toml
+	$(PYTHON) -m venv .venv-release
+	$(RELEASE)/python $(PIP) build twine check-wheel-contents cyclonedx-bom pip-audit \
+		check-jsonschema
 	touch $@
 
 # With the packages of .venv, but a core of its own.

@@ -21,6 +21,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "command_reference",
+    "dependency_licences",
     "local_math",
     "own_members",
     "result_table",

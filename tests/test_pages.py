@@ -1,6 +1,7 @@
 """README and docs: their code runs and prints what they say, their links lead somewhere."""
 
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -51,11 +52,7 @@ def links_of(page):
 def anchors_of(page):
     """Return the anchors of a page's headings, as GitHub and the site make them."""
     tokens = PARSER.parse(page.read_text("utf-8"))
-    titles = [
-        after.content
-        for token, after in zip(tokens, tokens[1:], strict=False)
-        if token.type == "heading_open"
-    ]
+    titles = [after.content for token, after in pairwise(tokens) if token.type == "heading_open"]
     plain = (re.sub(r"[`*]|\]\([^)]*\)|\[", "", title) for title in titles)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in plain}
 
