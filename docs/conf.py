@@ -60,6 +60,9 @@ html_theme_options = {
 # The first page has no neighbours to list.
 html_sidebars = {"index": []}
 
+# Options are typed with two hyphens, not with a dash.
+smartquotes = False
+
 copybutton_prompt_text = "$ "
 copybutton_line_continuation_character = "\\"
 copybutton_exclude = ".linenos, .gp, .go"

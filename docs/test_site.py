@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
 import pytest
+
 from browser_support import chromium
 
 SITE = Path(__file__).parents[1] / "build" / "site"
