@@ -1,0 +1,149 @@
+"""Columns of dates and times as names of periods, batch by batch."""
+
+from __future__ import annotations
+
+import datetime
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from truemix import _arrow_columns as arrow
+from truemix._periods import period_name
+from truemix._times import NotATime, Time, parse_time, shown_offset
+from truemix._typing import IntArray
+from truemix.exceptions import InputError
+
+# Of ISO times the minutes are taken away before text is looked at value by value.
+_ISO = r"^(\d{4}-\d{2}-\d{2})[T ](\d{2})(?::[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?)?"
+_EPOCH = datetime.datetime(1970, 1, 1)
+_PER_HOUR = {"s": 3600, "ms": 3600 * 10**3, "us": 3600 * 10**6, "ns": 3600 * 10**9}
+# Offsets that are remembered for a message.
+_MAX_ZONES = 100
+
+
+class BadTime(InputError):
+    """A value that is no time: its row in the batch, the value, and what was expected."""
+
+    def __init__(self, row: int, value: str, expected: str) -> None:
+        super().__init__(f"Row {row} of groups is {value!r}; {expected}")
+        self.row, self.value, self.expected = row, value, expected
+
+
+class PeriodReader:
+    """Names of the periods that times are in.
+
+    Times are grouped by the calendar of their column's time zone. Text is grouped by the date and
+    the clock that it was written with, whatever its offset from UTC is.
+
+    Parameters
+    ----------
+    every : str
+        Which periods; see :data:`truemix._periods.PERIODS`.
+
+    Attributes
+    ----------
+    zones : set of str
+        Time zones, or offsets from UTC, that were met; empty text for times without one.
+    """
+
+    def __init__(self, every: str) -> None:
+        self.every = every
+        self.zones: set[str] = set()
+
+    def read(self, column: pa.Array, name: str) -> tuple[list[str], IntArray]:
+        """Return the periods in a batch without missing values, and the place of each row's.
+
+        Parameters
+        ----------
+        column : Array
+            Usual types only; see :func:`truemix._arrow_columns.usual`.
+        name : str
+            What messages call the column.
+        """
+        column = arrow.decoded(column)
+        meaning = arrow.meaning(column.type)
+        if meaning == arrow.DATES:
+            return self._of_times(column, name)
+        if meaning == arrow.TEXT:
+            return self._of_text(column)
+        if not len(column):
+            return [], np.empty(0, dtype=np.intp)
+        raise InputError(
+            f"{name} holds {meaning}; expected dates or times, as text such as 2024-02-01 14:30 or "
+            "of a type for them."
+        )
+
+    def _of_times(self, column: pa.Array, name: str) -> tuple[list[str], IntArray]:
+        if pa.types.is_date(column.type):
+            if self.every == "hour":
+                raise InputError(
+                    f"{name} holds dates without a time of day, which are not within an hour. Give "
+                    "times, or a longer period."
+                )
+            column = column.cast(pa.date32()).cast(pa.timestamp("s"))
+        zone = column.type.tz
+        self.zones.add(zone or "")
+        per_hour = _PER_HOUR[column.type.unit]
+        universal = np.asarray(column.cast(pa.int64()))
+        local = universal if zone is None else np.asarray(_local(column, name).cast(pa.int64()))
+        # Rounded down, before 1970 too.
+        hours = local // per_hour
+        if self.every != "hour":
+            days, codes = np.unique(hours // 24, return_inverse=True)
+            starts = [_EPOCH + datetime.timedelta(days=int(day)) for day in days]
+            return self._named([Time("day", start, None) for start in starts], codes)
+        minutes = (local - universal) // (per_hour // 60)
+        pairs, codes = np.unique(np.stack([hours, minutes], 1), axis=0, return_inverse=True)
+        times = [
+            Time(
+                "hour",
+                _EPOCH + datetime.timedelta(hours=hour),
+                None if zone is None else minute,
+            )
+            for hour, minute in pairs.tolist()
+        ]
+        return self._named(times, codes.reshape(-1))
+
+    def _of_text(self, column: pa.Array) -> tuple[list[str], IntArray]:
+        coded = pc.replace_substring_regex(column, _ISO, r"\1 \2:00").dictionary_encode()
+        codes = coded.indices.to_numpy()
+        times: list[Time] = []
+        for place, text in enumerate(coded.dictionary.to_pylist()):
+            try:
+                times.append(parse_time(text))
+                self._check(times[-1])
+            except NotATime as error:
+                row = int(np.argmax(codes == place))
+                raise BadTime(row, column[row].as_py(), str(error)) from None
+        return self._named(times, codes)
+
+    def _check(self, time: Time) -> None:
+        """Refuse a time that is longer than the period, or unlike those before it."""
+        period_name(time, self.every)
+        zone = "" if time.offset is None else shown_offset(time.offset)
+        if self.zones and (zone == "") != ("" in self.zones):
+            has, others = ("no", "have one") if zone == "" else ("an", "have none")
+            raise NotATime(
+                f"it has {has} offset from UTC, and times before it {others}. Write them alike."
+            )
+        if len(self.zones) < _MAX_ZONES:
+            self.zones.add(zone)
+
+    def _named(self, times: list[Time], codes: IntArray) -> tuple[list[str], IntArray]:
+        places: dict[str, int] = {}
+        of_time = [
+            places.setdefault(period_name(time, self.every), len(places)) for time in times
+        ]
+        return list(places), np.array(of_time, dtype=np.intp)[codes]
+
+
+def _local(column: pa.Array, name: str) -> pa.Array:
+    try:
+        return pc.local_timestamp(column)
+    except pa.ArrowInvalid:
+        # Python knew the zone, but from tables that Arrow does not read.
+        raise InputError(
+            f"{name} has times of the zone {column.type.tz}, but there is no table of time zones "
+            "on this machine; install one (tzdata), or write times in UTC."
+        ) from None
