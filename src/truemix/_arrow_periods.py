@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from truemix import _arrow_columns as arrow
-from truemix._periods import period_name
+from truemix._periods import period_name, period_of
 from truemix._times import NotATime, Time, parse_time, shown_offset
 from truemix._typing import IntArray
 from truemix.exceptions import InputError
+from truemix.validation import shown, shown_list
 
 # Of ISO times the minutes are taken away before text is looked at value by value.
 _ISO = r"^(\d{4}-\d{2}-\d{2})[T ](\d{2})(?::[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?)?"
@@ -23,11 +25,11 @@ _MAX_ZONES = 100
 
 
 class BadTime(InputError):
-    """A value that is no time: its row in the batch, the value, and what was expected."""
+    """A value that is no time: its row in the batch, and how it was found and what was expected."""
 
-    def __init__(self, row: int, value: str, expected: str) -> None:
-        super().__init__(f"Row {row} of groups is {value!r}; {expected}")
-        self.row, self.value, self.expected = row, value, expected
+    def __init__(self, row: int, found: str, expected: str, start: int, name: str) -> None:
+        super().__init__(f"Row {start + row} of {name} has {found}; {expected}")
+        self.row, self.found, self.expected = row, found, expected
 
 
 class PeriodReader:
@@ -51,8 +53,10 @@ class PeriodReader:
         self.every = every
         self.zones: set[str] = set()
 
-    def read(self, column: pa.Array, name: str) -> tuple[list[str], IntArray]:
-        """Return the periods in a batch without missing values, and the place of each row's.
+    def read(
+        self, column: pa.Array, name: str, start: int = 0
+    ) -> tuple[list[str], IntArray]:
+        """Return the periods in a batch, and the place of each row's among them.
 
         Parameters
         ----------
@@ -60,13 +64,19 @@ class PeriodReader:
             Usual types only; see :func:`truemix._arrow_columns.usual`.
         name : str
             What messages call the column.
+        start : int
+            The number of its first row, for messages.
         """
         column = arrow.decoded(column)
         meaning = arrow.meaning(column.type)
+        if column.null_count:
+            row = pc.index(pc.is_null(column), pa.scalar(True)).as_py()
+            expected = "every item needs a time. Fill it in or remove such rows."
+            raise BadTime(row, "no time", expected, start, name)
         if meaning == arrow.DATES:
             return self._of_times(column, name)
         if meaning == arrow.TEXT:
-            return self._of_text(column)
+            return self._of_text(column, name, start)
         if not len(column):
             return [], np.empty(0, dtype=np.intp)
         raise InputError(
@@ -105,7 +115,7 @@ class PeriodReader:
         ]
         return self._named(times, codes.reshape(-1))
 
-    def _of_text(self, column: pa.Array) -> tuple[list[str], IntArray]:
+    def _of_text(self, column: pa.Array, name: str, start: int) -> tuple[list[str], IntArray]:
         coded = pc.replace_substring_regex(column, _ISO, r"\1 \2:00").dictionary_encode()
         codes = coded.indices.to_numpy()
         times: list[Time] = []
@@ -115,7 +125,8 @@ class PeriodReader:
                 self._check(times[-1])
             except NotATime as error:
                 row = int(np.argmax(codes == place))
-                raise BadTime(row, column[row].as_py(), str(error)) from None
+                found = shown(column[row].as_py())
+                raise BadTime(row, found, str(error), start, name) from None
         return self._named(times, codes)
 
     def _check(self, time: Time) -> None:
@@ -147,3 +158,29 @@ def _local(column: pa.Array, name: str) -> pa.Array:
             f"{name} has times of the zone {column.type.tz}, but there is no table of time zones "
             "on this machine; install one (tzdata), or write times in UTC."
         ) from None
+
+
+def time_key(columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> str:
+    """Return which one of several columns holds times, by its type or else by its first value.
+
+    Examples
+    --------
+    >>> time_key({"region": pa.array(["north"]), "day": pa.array(["2024-03-01"])})
+    'day'
+    """
+    typed = [n for n, column in columns.items() if arrow.meaning(column.type) == arrow.DATES]
+    found = typed or [name for name, column in columns.items() if _begins_with_time(column)]
+    if len(found) == 1:
+        return found[0]
+    what = "more than one of them holds" if found else "none of them holds"
+    raise InputError(
+        f"Groups are told by {shown_list(list(columns))}, and {what} dates or times; periods are "
+        "made of exactly one. Leave the periods out, or name other columns."
+    )
+
+
+def _begins_with_time(column: pa.Array | pa.ChunkedArray) -> bool:
+    if arrow.meaning(column.type) != arrow.TEXT or not len(column):
+        return False
+    first = arrow.decoded(column)[0].as_py()
+    return first is not None and period_of(first) is not None
