@@ -89,7 +89,9 @@ def test_groups_of_mixed_kinds_are_sorted_as_text():
 
 def test_dates_with_and_without_a_time_zone_cannot_be_compared():
     naive = datetime.datetime(2024, 1, 1)
-    assert not group_order([naive, naive.replace(tzinfo=datetime.UTC) + datetime.timedelta(days=1)]).ordered
+    assert not group_order(
+        [naive, naive.replace(tzinfo=datetime.UTC) + datetime.timedelta(days=1)]
+    ).ordered
 
 
 def test_one_group_is_in_order_if_others_could_follow_it():

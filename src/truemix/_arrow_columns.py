@@ -198,9 +198,7 @@ def python_values(column: pa.Array | pa.ChunkedArray, role: str, name: str) -> l
     return found
 
 
-def batches_in_role(
-    column: pa.Array | pa.ChunkedArray, role: str, name: str
-) -> Iterator[pa.Array]:
+def batches_in_role(column: pa.Array | pa.ChunkedArray, role: str, name: str) -> Iterator[pa.Array]:
     """Yield a column that was made in memory in usual types, or refuse it."""
     start = 0
     for chunk in _usual_chunks(column, role, name):

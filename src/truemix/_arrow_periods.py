@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from truemix import _arrow_columns as arrow
 from truemix._periods import period_name, period_of
-from truemix._times import NotATime, Time, parse_time, shown_offset
+from truemix._times import NotATimeError, Time, parse_time, shown_offset
 from truemix._typing import IntArray
 from truemix.exceptions import InputError
 from truemix.validation import shown, shown_list
@@ -24,7 +24,7 @@ _PER_HOUR = {"s": 3600, "ms": 3600 * 10**3, "us": 3600 * 10**6, "ns": 3600 * 10*
 _MAX_ZONES = 100
 
 
-class BadTime(InputError):
+class BadTimeError(InputError):
     """A value that is no time: its row in the batch, and how it was found and what was expected."""
 
     def __init__(self, row: int, found: str, expected: str, start: int, name: str) -> None:
@@ -53,9 +53,7 @@ class PeriodReader:
         self.every = every
         self.zones: set[str] = set()
 
-    def read(
-        self, column: pa.Array, name: str, start: int = 0
-    ) -> tuple[list[str], IntArray]:
+    def read(self, column: pa.Array, name: str, start: int = 0) -> tuple[list[str], IntArray]:
         """Return the periods in a batch, and the place of each row's among them.
 
         Parameters
@@ -72,7 +70,7 @@ class PeriodReader:
         if column.null_count:
             row = pc.index(pc.is_null(column), pa.scalar(True)).as_py()
             expected = "every item needs a time. Fill it in or remove such rows."
-            raise BadTime(row, "no time", expected, start, name)
+            raise BadTimeError(row, "no time", expected, start, name)
         if meaning == arrow.DATES:
             return self._of_times(column, name)
         if meaning == arrow.TEXT:
@@ -123,10 +121,10 @@ class PeriodReader:
             try:
                 times.append(parse_time(text))
                 self._check(times[-1])
-            except NotATime as error:
+            except NotATimeError as error:
                 row = int(np.argmax(codes == place))
                 found = shown(column[row].as_py())
-                raise BadTime(row, found, str(error), start, name) from None
+                raise BadTimeError(row, found, str(error), start, name) from None
         return self._named(times, codes)
 
     def _check(self, time: Time) -> None:
@@ -135,7 +133,7 @@ class PeriodReader:
         zone = "" if time.offset is None else shown_offset(time.offset)
         if self.zones and (zone == "") != ("" in self.zones):
             has, others = ("no", "have one") if zone == "" else ("an", "have none")
-            raise NotATime(
+            raise NotATimeError(
                 f"it has {has} offset from UTC, and times before it {others}. Write them alike."
             )
         if len(self.zones) < _MAX_ZONES:
@@ -143,9 +141,7 @@ class PeriodReader:
 
     def _named(self, times: list[Time], codes: IntArray) -> tuple[list[str], IntArray]:
         places: dict[str, int] = {}
-        of_time = [
-            places.setdefault(period_name(time, self.every), len(places)) for time in times
-        ]
+        of_time = [places.setdefault(period_name(time, self.every), len(places)) for time in times]
         return list(places), np.array(of_time, dtype=np.intp)[codes]
 
 

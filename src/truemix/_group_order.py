@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from truemix._periods import number_of, numbered, period_of, step_of
-from truemix._times import MONTHS, NotATime, parse_time
+from truemix._times import MONTHS, NotATimeError, parse_time
 
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
@@ -236,8 +236,16 @@ def group_order(groups: Iterable[Any], every: str | None = None) -> GroupOrder:
     parts = [name if several else (name,) for name in names]
     columns = list(zip(*parts, strict=True))
     kept = [k for k, column in enumerate(columns) if _ascends(parts, k, column)]
-    # Along the key that was made from times, else along the last one that tells groups apart.
-    kept.sort(key=lambda k: (_is_period(columns[k], every), len(set(columns[k])) > 1, k))
+    # Along the key that was made from times; else rather along names of months than along numbers,
+    # which may be shops, and along the last one that tells groups apart.
+    kept.sort(
+        key=lambda k: (
+            _is_period(columns[k], every),
+            len(set(columns[k])) > 1,
+            not _are_numbers(columns[k]),
+            k,
+        )
+    )
     return GroupOrder(names, every, kept[-1] if kept else None)
 
 
@@ -253,8 +261,25 @@ def n_keys(names: Sequence[Any]) -> int:
     return lengths.pop() if len(lengths) == 1 else 1
 
 
+def key_columns(by: Sequence[str] | None, n_keys: int, taken: Collection[str]) -> list[str]:
+    """Return the columns of a table that tell the group; ``taken`` are those behind them.
+
+    Examples
+    --------
+    >>> key_columns(["month"], 1, ["class"]), key_columns(["region", "month"], 2, ["class"])
+    (['group'], ['region', 'month'])
+    """
+    if n_keys < 2:
+        return ["group"] * n_keys
+    if by is not None and len(by) == n_keys and not {*by} & {*taken}:
+        return list(by)
+    return [f"group_{number}" for number in range(1, n_keys + 1)]
+
+
 def _is_period(values: Sequence[Any], every: str | None) -> bool:
-    return every is not None and all(period_of(str(value)) == every for value in set(values))
+    return every is not None and all(
+        isinstance(value, str) and period_of(value) == every for value in set(values)
+    )
 
 
 def _ascends(parts: Sequence[tuple[Hashable, ...]], key: int, values: Sequence[Any]) -> bool:
@@ -331,6 +356,10 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
+def _are_numbers(values: Sequence[Any]) -> bool:
+    return all(map(_is_number, values)) or _as_numbers([str(value) for value in values]) is not None
+
+
 def _is_date(value: Any) -> bool:
     return isinstance(value, datetime.date | np.datetime64)
 
@@ -376,16 +405,15 @@ def _kind_and_place(name: str) -> tuple[str, tuple[int, ...]] | None:
         return None if month is None else ("month and year", (int(year), month))
     if match := _PART_THEN_YEAR.fullmatch(name):
         return f"part, then year {match['word']}", (int(match["year"]), int(match["part"]))
-    if match := _WORD_AND_NUMBER.fullmatch(name):
-        return f"number {match['word'].strip()}", _numbers(match["numbers"])
-    return None
+    match = _WORD_AND_NUMBER.fullmatch(name)
+    return match and (f"number {match['word'].strip()}", _numbers(match["numbers"]))
 
 
 def _instant(name: str) -> tuple[str, tuple[int, ...]] | None:
     """Return the place of a time with an offset, in seconds of UTC."""
     try:
         time = parse_time(name)
-    except NotATime:
+    except NotATimeError:
         return None
     seconds = int((time.start - datetime.datetime.min).total_seconds())
     return "instant", (seconds - 60 * (time.offset or 0),)

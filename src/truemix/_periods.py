@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 
-from truemix._times import NotATime, Time, parse_time, shown_offset
+from truemix._times import NotATimeError, Time, parse_time, shown_offset
 
 PERIODS = ("hour", "day", "week", "month", "quarter", "year")
 # The periods that each one lies within as a whole.
@@ -25,7 +25,7 @@ _EPOCH = datetime.datetime(1, 1, 1)
 
 
 def period_name(time: Time, every: str) -> str:
-    """Return the name of the period that a time is in; raise :class:`NotATime` if it is longer.
+    """Return the name of the period that a time is in; raise for what is longer than that.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def period_name(time: Time, every: str) -> str:
     ['2024-12-30 23:00+01:00', '2024-12-30', '2025-W01', '2024-12', '2024-Q4', '2024']
     """
     if every not in _WITHIN[time.unit]:
-        raise NotATime(
+        raise NotATimeError(
             f"{_A[time.unit]} is not within {_A[every]}. Give dates and times, or a longer period."
         )
     start = time.start
@@ -70,7 +70,7 @@ def period_of(name: str) -> str | None:
     """
     try:
         return parse_time(name).unit
-    except NotATime:
+    except NotATimeError:
         return None
 
 

@@ -48,7 +48,7 @@ _SECONDS = re.compile(r"-?\d{9,}(?:\.\d+)?")
 _EXAMPLE = "Write dates such as 2024-02-01, or times such as 2024-02-01 14:30."
 
 
-class NotATime(ValueError):
+class NotATimeError(ValueError):
     """Text that is no date; its message says what was expected instead."""
 
 
@@ -71,7 +71,7 @@ class Time(NamedTuple):
 
 
 def parse_time(text: str) -> Time:
-    """Return what a text says, or raise :class:`NotATime`.
+    """Return what a text says, or raise :class:`NotATimeError`.
 
     Examples
     --------
@@ -89,15 +89,15 @@ def parse_time(text: str) -> Time:
             except KeyError:
                 break
             except ValueError:
-                raise NotATime(f"no calendar and no clock has that. {_EXAMPLE}") from None
+                raise NotATimeError(f"no calendar and no clock has that. {_EXAMPLE}") from None
     if _AMBIGUOUS.fullmatch(tidy):
-        raise NotATime(f"day and month can be mistaken for each other. {_EXAMPLE}")
+        raise NotATimeError(f"day and month can be mistaken for each other. {_EXAMPLE}")
     if _SECONDS.fullmatch(tidy):
-        raise NotATime(
+        raise NotATimeError(
             "expected a date or a time. If it counts seconds, convert it: a number does not say "
             "in which unit and since when."
         )
-    raise NotATime(f"expected a date or a time. {_EXAMPLE}")
+    raise NotATimeError(f"expected a date or a time. {_EXAMPLE}")
 
 
 def _time(unit: str, parts: dict[str, str]) -> Time:

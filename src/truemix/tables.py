@@ -40,8 +40,7 @@ def column_names(X: Any) -> list[Any] | None:
 def pop_columns(X: Any, names: str | tuple[str, ...]) -> tuple[Any, Any]:
     """Return a data frame without some columns, and these: a column, or a frame of several."""
     frame = _as_frame(X)
-    several = isinstance(names, tuple)
-    wanted = list(names) if several else [names]
+    wanted = [names] if isinstance(names, str) else list(names)
     missing = [name for name in wanted if frame is None or name not in frame.columns]
     if frame is None or missing:
         found = "no column names" if frame is None else f"the columns {shown_list(frame.columns)}"
@@ -49,7 +48,7 @@ def pop_columns(X: Any, names: str | tuple[str, ...]) -> tuple[Any, Any]:
             f"X has {found}, but groups is {missing[0]!r}; expected the name of a column of X, or "
             "one group per item."
         )
-    popped = frame.select(wanted) if several else frame[wanted[0]]
+    popped = frame[wanted[0]] if isinstance(names, str) else frame.select(wanted)
     return nw.to_native(frame.drop(wanted)), nw.to_native(popped)
 
 

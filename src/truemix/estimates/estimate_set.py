@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from truemix._group_order import GroupOrder, group_order
+from truemix._group_order import GroupOrder, group_order, key_columns
 from truemix._optional import require
 from truemix._typing import FloatArray
 from truemix.estimates.comparison import prob_increase_since
@@ -77,10 +77,11 @@ class EstimateSet(Mapping[Hashable, Estimate]):
         -------
         DataFrame
             Columns: ``group`` (of groups with several keys, one column for each: as ``by`` names
-            it, else ``group_1``, ``group_2``, …), ``class``, those of :meth:`Estimate.frame`, ``n_items`` and, with
-            draws and if the groups follow each other, ``prob_increase``: the probability that the
-            share of the class in the source (population view) is larger than it was in the group
-            that this one follows; NaN where there is none. Periods without items have no row.
+            it, else ``group_1``, ``group_2``, …), ``class``, those of :meth:`Estimate.frame`,
+            ``n_items`` and, with draws and if the groups follow each other, ``prob_increase``: the
+            probability that the share of the class in the source (population view) is larger than
+            it was in the group that this one follows; NaN where there is none. Periods without
+            items have no row.
 
         Notes
         -----
@@ -96,8 +97,8 @@ class EstimateSet(Mapping[Hashable, Estimate]):
         parts = []
         for place, estimate in enumerate(estimates):
             part = estimate.frame(level).reset_index()
-            keys = zip(self._key_columns(part.columns), order.parts(place), strict=True)
-            for number, (name, key) in enumerate(keys):
+            names = key_columns(self.by, order.n_keys, [*part.columns, *_ADDED])
+            for number, (name, key) in enumerate(zip(names, order.parts(place), strict=True)):
                 part.insert(number, name, [key] * len(part))
             part["n_items"] = estimate.n_items
             if estimate.draws is not None and order.along is not None:
@@ -106,15 +107,6 @@ class EstimateSet(Mapping[Hashable, Estimate]):
                 part["prob_increase"] = _prob_increase(estimate, before)
             parts.append(part)
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
-
-    def _key_columns(self, taken: Collection[str]) -> Sequence[str]:
-        """Return the columns of a frame that tell the group; ``taken`` are those of estimates."""
-        n_keys = self.order.n_keys
-        if n_keys == 1:
-            return ["group"]
-        if self.by is not None and len(self.by) == n_keys and not {*self.by} & {*taken, *_ADDED}:
-            return self.by
-        return [f"group_{number}" for number in range(1, n_keys + 1)]
 
     def __repr__(self) -> str:
         if not self:

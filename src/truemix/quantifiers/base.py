@@ -238,7 +238,8 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         >>> from truemix import PCC
         >>> quantifier = PCC().fit([[0.9, 0.1], [0.2, 0.8]], ["ham", "spam"])
         >>> times = ["2024-01-31T23:59Z", "2024-02-01T00:00Z", "2024-02-29T12:00Z"]
-        >>> found = quantifier.quantify_by([[0.9, 0.1], [0.5, 0.5], [0.3, 0.7]], times, every="month")
+        >>> items = [[0.9, 0.1], [0.5, 0.5], [0.3, 0.7]]
+        >>> found = quantifier.quantify_by(items, times, every="month")
         >>> {month: each.n_items for month, each in found.items()}
         {'2024-01': 1, '2024-02': 2}
         """
