@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,6 +99,11 @@ class Summarizer:
             _told(groups)
         else:
             self._reader(table, groups)
+            if groups is not None and groups.columns:
+                # What is no time is met in the first rows, before anything takes long.
+                found = table.batches(dict.fromkeys(groups.columns, GROUP))
+                for start, batch in islice(found, 1):
+                    groups.encode(start, batch)
 
     def summarize(
         self, file: TargetFile, table: Table | None, tick: Tick | None = None
