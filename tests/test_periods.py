@@ -24,8 +24,8 @@ AROUND = [
 
 
 def instants(zone):
-    """Return times 53 minutes apart, two days around each of these days."""
-    steps = pd.timedelta_range("-30h", "40h", freq="53min")
+    """Return times 97 minutes apart, two days around each of these days."""
+    steps = pd.timedelta_range("-30h", "40h", freq="97min")
     days = [pd.Timestamp(day, tz="UTC") + steps for day in AROUND]
     found = days[0].append(days[1:])
     return found.tz_localize(None) if zone is None else found.tz_convert(zone)
