@@ -16,11 +16,6 @@ class Grouping:
     columns: tuple[str, ...]
     every: str | None = None
 
-    @property
-    def name(self) -> str:
-        """The columns as options give them."""
-        return " ".join(f"--by {column}" for column in self.columns)
-
 
 def grouping_of(by: Sequence[str] | None, every: str | None) -> Grouping | None:
     """Return how items are grouped, None if they are not; refuse options that do not fit."""

@@ -140,18 +140,23 @@ def check_n_groups(values: Sequence[Any], grouping: Grouping, where: str) -> Non
     if len(values) <= MAX_GROUPS:
         return
     names, every = grouping.columns, grouping.every
-    which = f"Column {shown(names[0])}" if len(names) == 1 else f"{grouping.name} in columns"
+    several = len(names) > 1
+    which = f"Column{'s' * several} {shown_list(names)} of {where}"
     if every is None:
+        too_many = f"{'make' if several else 'has'} more than {MAX_GROUPS:,}"
+        what = "groups" if several else "different values"
         raise InputError(
-            f"{which} of {where} has more than {MAX_GROUPS:,} different values; expected groups of "
-            "items, such as weeks or regions."
+            f"{which} {too_many} {what}; expected groups of items, such as weeks or regions."
         )
     counts = {longer: len(_by_longer(values, every, longer)) for longer in coarser(every)}
     fitting = next((longer for longer, n in counts.items() if n <= MAX_GROUPS), None)
     advice = "Group by something else."
     if fitting is not None:
         advice = f"--every {fitting} fits: that makes {counts[fitting]:,} of them so far."
-    raise InputError(f"{which} of {where} has items in more than {MAX_GROUPS:,} {every}s. {advice}")
+    too_many = f"{MAX_GROUPS:,} {'groups' if several else f'{every}s'}"
+    raise InputError(
+        f"{which} {'make' if several else 'has items in'} more than {too_many}. {advice}"
+    )
 
 
 def _by_longer(values: Sequence[Any], every: str, longer: str) -> set[Any]:
