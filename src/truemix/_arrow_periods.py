@@ -130,6 +130,9 @@ class PeriodReader:
     def _check(self, time: Time) -> None:
         """Refuse a time that is longer than the period, or unlike those before it."""
         period_name(time, self.every)
+        if time.unit != "hour":
+            # A date is the same day by any clock.
+            return
         zone = "" if time.offset is None else shown_offset(time.offset)
         if self.zones and (zone == "") != ("" in self.zones):
             has, others = ("no", "have one") if zone == "" else ("an", "have none")

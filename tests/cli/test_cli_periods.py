@@ -275,7 +275,10 @@ def test_a_column_that_is_no_time(refused):
     [
         ("01/02/2024", "has '01/02/2024' in column 'at'; day and month can be mistaken for each"),
         ("2024-02-30", "has '2024-02-30' in column 'at'; no calendar and no clock has that."),
-        ("2024-02-03", "has '2024-02-03' in column 'at'; it has no offset from UTC, and times"),
+        (
+            "2024-02-03 10:00",
+            "has '2024-02-03 10:00' in column 'at'; it has no offset from UTC, and times",
+        ),
         ("2024-02", "has '2024-02' in column 'at'; a month is not within a day."),
         ("1709251200", "has '1709251200' in column 'at'; expected a date or a time. If it counts"),
         ("", "has no group in column 'at'; every item needs one."),
