@@ -1,6 +1,7 @@
 """Times of any library, unit and zone are in the periods that pandas and polars put them into."""
 
 import datetime
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -160,5 +161,7 @@ def test_batches_and_fixed_offsets_are_read():
     ],
 )
 def test_what_is_in_no_period_is_one_sentence(times, every, sentence):
-    with pytest.raises(InputError, match=sentence):
+    with pytest.raises(InputError, match=sentence) as caught:
         by_period(times, every)
+    again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301
+    assert str(again) == str(caught.value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +31,11 @@ class BadTimeError(InputError):
     def __init__(self, row: int, found: str, expected: str, start: int, name: str) -> None:
         super().__init__(f"Row {start + row} of {name} has {found}; {expected}")
         self.row, self.found, self.expected = row, found, expected
+        self._given = row, found, expected, start, name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Workers of a cluster send it back.
+        return type(self), self._given
 
 
 class PeriodReader:
