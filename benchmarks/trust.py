@@ -147,7 +147,7 @@ def main():
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--sets", nargs="*", default=list(TABULAR))
     parser.add_argument("--n-bags", type=int, default=3, help="targets of each kind to make")
-    parser.add_argument("--n-samples", type=int, default=4, help="draws of labels per target")
+    parser.add_argument("--n-samples", type=int, default=2, help="draws of labels per target")
     parser.add_argument("--cache", type=Path, default=Path("build/trust"))
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
@@ -168,11 +168,12 @@ def main():
     each_kind = (
         f"{min(number)}" if min(number) == max(number) else f"{min(number)} to {max(number)}"
     )
+    rest = " (the others were not run)" if len(names) < len(TABULAR) else ""
     text = [
         "# Can it be trusted, and what a few labels do",
         "",
-        f"{len(names)} tabular data sets, {each_kind} targets of up to {SIZE} items for each kind, "
-        f"labels drawn {given.n_samples} times from each, at most {MAX_ITEMS:,} references, "
+        f"{len(names)} tabular data sets{rest}, {each_kind} targets of up to {SIZE} items for each "
+        f"kind, labels drawn {given.n_samples} times from each, at most {MAX_ITEMS:,} references, "
         "`BayesianKDEy()`, batch view, numbers in points. Rules and constants are chosen on "
         f"{len(parts.get('chosen on', []))} of the sets. Made by `python benchmarks/trust.py "
         "--data FOLDER --out docs/results/trust.md`.",

@@ -32,8 +32,8 @@ MAX_WEIGHT_IN_INTERVALS = 0.1
 # This part of the draws rests on the labels alone, however well label shift or a bias of some scale
 # foretold them. Real biases are not Gaussian: where a new kind of items makes one class of 25 many
 # times as frequent, the marginal likelihood still prefers no bias in 24 dimensions to one in all.
-# With a new kind of items and 50 labels, on the sets that rules are chosen on, intervals held 92 %
-# of the shares without it, and hold 97 % with it, 6 % wider.
+# With a new kind of items and 50 labels, on the sets that rules are chosen on, intervals held some
+# 92 % of the shares without it, and hold some 97 % with it, a few percent wider.
 LABELS_ALONE = 0.1
 
 
