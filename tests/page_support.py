@@ -94,6 +94,7 @@ def run_page(page, folder):
                     yield Step(place, block, command, printed, shown)
             elif not (is_output(block) and blocks[number - 1].language == "python"):
                 assert block.language == SHOWN_ONLY, f"{place}: nothing runs this"
+                check_commands(block.text)
 
 
 def is_output(block):
@@ -168,6 +169,21 @@ def check_installable(words):
 def check_target(words):
     """Check that a target of make exists."""
     assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE), words
+
+
+def check_commands(text):
+    """Check that commands of truemix which are only shown exist, with all their options."""
+    for line in re.sub(r"\\\n\s*", "", text).splitlines():
+        words = shlex.split(line, comments=True) if line.startswith("truemix ") else []
+        if words:
+            known = output_of(lambda: main([*names_of(words), "--help"]))  # noqa: B023
+            for word in words:
+                assert not word.startswith("--") or word in known, line
+
+
+def names_of(words):
+    """Return the names of a command and of its subcommand, if it has any."""
+    return words[1:3] if words[1] == "bench" and words[2:] else words[1:2]
 
 
 # These install things or take minutes: what they name must exist.

@@ -77,3 +77,16 @@ def test_a_page_begins_with_its_title(page):
     ]
     assert headings[0] == "h1"
     assert headings.count("h1") == 1
+
+
+def test_the_numbers_of_the_readme_are_in_the_results_that_it_names():
+    text = (ROOT / "README.md").read_text("utf-8").split("## Three numbers")[1].split("\n## ")[0]
+    points = text.split("\n- ")[1:]
+    assert len(points) == 3
+    for point in points:
+        said, _, source = point.partition("([")
+        results = (ROOT / re.search(r"\]\((.*?)\)", source)[1]).read_text("utf-8")
+        numbers = re.findall(r"\d+\.\d+|\d+x", said)
+        assert numbers
+        for number in numbers:
+            assert re.search(rf"(?<![\d.]){re.escape(number)}(?![\d.])", results), number
