@@ -51,8 +51,8 @@ def breast_cancer():
 
 
 DATA = {
-    "support tickets": (tickets, [30, 100, 200], [50, 150, 400, 1200]),
-    "digits": (digits, [30, 100, 150], [100, 300, 1400]),
+    "support tickets": (tickets, [15, 30, 60, 110], [50, 150, 400, 1200]),
+    "digits": (digits, [15, 30, 60, 110], [100, 300, 1400]),
     "breast cancer": (breast_cancer, [15, 30, 60], [50, 150, 450]),
 }
 
