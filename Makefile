@@ -101,9 +101,9 @@ docs: .venv/.docs
 docs-serve: docs
 	$(PY) -m http.server --bind 127.0.0.1 --directory build/site $(or $(PORT),8000)
 
-# Opens its pages in a browser.
+# Opens its pages in a browser, and runs the tutorials.
 docs-test: docs
-	$(PY) -m pytest docs/test_site.py
+	$(PY) -m pytest docs
 
 pictures: .venv/.dev
 	$(PY) examples/digits.py --picture docs/digits.png

@@ -25,6 +25,7 @@ N_TICKETS = 1500
 VARIED = {"items": "by_size", "references": "by_references"}
 NUMBERS = ["mean_error", "counting_error", "mean_width", "soft_coverage"]
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "how-many.csv"
+LABELS = {"items": "items (most references)", "references": "references (most items)"}
 TICK_MARKS = {"items": [15, 30, 60, 150], "references": [50, 200, 800]}
 COLOURS = ("#1f5fbf", "#b4540a", "#2d7d46")
 
@@ -126,7 +127,7 @@ def draw(rows, path):
                 shares = [100 * float(row[number]) for row in own]
                 label = name if number == "mean_error" else None
                 panel.plot(at, shares, style, color=colour, markersize=4, label=label)
-        panel.set(xscale="log", yscale="log", xlabel=f"{varied} (of the largest {other(varied)})")
+        panel.set(xscale="log", yscale="log", xlabel=LABELS[varied])
         for axis in (panel.xaxis, panel.yaxis):
             axis.set_major_formatter(ScalarFormatter())
             axis.set_minor_formatter("")
@@ -134,12 +135,9 @@ def draw(rows, path):
         panel.grid(alpha=0.3)
     panels[0].set(ylabel="mean error of a share, points", yticks=[0.5, 1, 2, 5, 10])
     panels[0].plot([], [], "k:", label="counting decisions")
-    panels[1].legend(*panels[0].get_legend_handles_labels(), frameon=False, fontsize="small")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
     figure.savefig(path, dpi=110)
-
-
-def other(varied):
-    return "number of references" if varied == "items" else "number of items"
 
 
 def main():

@@ -7,9 +7,10 @@ import pytest
 
 from page_support import PAGES, PARSER, ROOT, blocks_of, compare, run_page
 
-WITH_CODE = [
-    page for page in PAGES if any(b.language in {"python", "console"} for b in blocks_of(page))
-]
+RUNS = {"python", "console"}
+# Tutorials take longer; `make docs-test` runs them.
+QUICK = [page for page in PAGES if page.parent.name != "tutorials"]
+WITH_CODE = [page for page in QUICK if any(each.language in RUNS for each in blocks_of(page))]
 ALL = [
     *PAGES,
     *sorted((ROOT / "docs").glob("decisions/*.md")),

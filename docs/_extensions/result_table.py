@@ -60,9 +60,11 @@ class ResultTable(SphinxDirective):
 def table_of(source: str, section: str | None) -> tuple[list[str], list[str], list[list[str]]]:
     """Return header, rule and rows of the first table of a section."""
     if section is not None:
-        _, found, source = source.partition(f"## {section}\n")
-        if not found:
+        # How many data sets a section is about stands behind its name.
+        found = re.search(rf"^## {re.escape(section)}(?: \(\d+\))?$", source, re.MULTILINE)
+        if found is None:
             raise ValueError(f"There is no section {section!r}")
+        source = source[found.end() :]
     lines = source.splitlines()
     rule = next(n for n, line in enumerate(lines) if RULE.match(line))
     end = next((n for n in range(rule, len(lines)) if not lines[n].startswith("|")), len(lines))
