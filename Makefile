@@ -111,6 +111,7 @@ pictures: .venv/.dev
 	.venv/bin/truemix estimate out/demo/reference.csv out/demo/target.csv --label topic \
 		--by week --format csv --out out/weeks.csv --report out/report.html
 	$(PY) docs/screenshot.py out/report.html docs/report.png
+	$(PY) benchmarks/how_many.py --picture docs/how-many.png
 
 clean:
 	rm -rf .venv .venv-runtime .venv-release .venv-sanitize build dist out
