@@ -188,7 +188,7 @@ def _shares(estimate: Estimate) -> Shares:
 
 
 def _unchanged(others: Alternatives, estimate: Estimate, level: float) -> Answer:
-    draws, share = others.unchanged(estimate.n_items), estimate.train_prevalence
+    draws, share = others.unchanged(estimate.n_items), others.quantifier.train_prevalence_
     return _around(share, UNCHANGED_MIX, "reference", SENTENCES[UNCHANGED_MIX], draws, level)
 
 
