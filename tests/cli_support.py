@@ -11,11 +11,16 @@ import numpy as np
 import pandas as pd
 
 from support import posteriors
+from truemix import _progress
 from truemix.cli import main
 
 CLASSES = np.array(["egg", "ham", "spam"])
 # A kernel without a search for it, and few draws: what is tested is not the estimate.
 FAST = ("--bandwidth", "0.3", "--shrinkage", "0.5", "--draws", "200")
+
+
+# In this process nothing takes long: a busy machine should not add lines about progress.
+_progress.DELAY = 60.0
 
 
 class Done(NamedTuple):

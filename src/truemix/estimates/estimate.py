@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from truemix._optional import require
+from truemix._progress import progress
 from truemix._typing import AnyArray, FloatArray
 from truemix.estimates.answers import Sensitivity
 from truemix.estimates.checks import Check
@@ -496,7 +497,9 @@ class Estimate:
         Performance
             ``accuracy``, ``precision``, ``recall`` and ``confusion``, each with an interval.
         """
-        return self._need_batch("performance").performance(self, level)
+        batch = self._need_batch("performance")
+        with progress("estimate performance"):
+            return batch.performance(self, level)
 
     def choose_items(self, n: int, *, random_state: Any = None) -> pd.DataFrame:
         """Return items whose labels would help most: a probability sample.
@@ -515,7 +518,8 @@ class Estimate:
             it was chosen. Both are needed by ``quantify(X, labels=…, inclusion=…)``.
         """
         batch = self._need_batch("choose_items")
-        frame: pd.DataFrame = batch.choose_items(self, n, random_state).frame()
+        with progress("choose items"):
+            frame: pd.DataFrame = batch.choose_items(self, n, random_state).frame()
         return frame
 
     def plot(
@@ -630,7 +634,9 @@ class Estimate:
                     f"{what} at level {level:g} needs the batch itself, which saved estimates do "
                     f"not hold; this one holds answers at level {self.answers.level:g}."
                 )
-        found: Sensitivity = self._need_batch(what).sensitivity(self, level)
+        batch = self._need_batch(what)
+        with progress("try other assumptions"):
+            found: Sensitivity = batch.sensitivity(self, level)
         return found
 
     def _need_batch(self, what: str) -> Any:
