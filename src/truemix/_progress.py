@@ -92,7 +92,9 @@ class Work:
         return min(self.done / self.total, 1.0) if self.total else None
 
     def about(self, now: float) -> str:
-        """Return what is done and how far it has come, as text."""
+        """Return what is done and how far it has come, as text; nothing without name and steps."""
+        if not self.what and not self.done:
+            return self.remark
         seconds = max(now - self.start, 0.0)
         parts = []
         if self.unit == "rows" and self.done:
@@ -132,7 +134,9 @@ class _Display:
     def text(self) -> str:
         """Return what all open work says, from the outermost to the innermost."""
         now = time.monotonic()
-        return visible(" · ".join(filter(None, [work.about(now) for work in list(self.stack)])))
+        # A step of the command line and the call that it makes may have the same name.
+        said = dict.fromkeys(work.about(now) for work in list(self.stack))
+        return visible(" · ".join(filter(None, said)))
 
     def _watch(self) -> None:
         if self._stop.wait(DELAY):

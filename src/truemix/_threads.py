@@ -80,6 +80,10 @@ def row_blocks(n_rows: int, block: int) -> Iterator[slice]:
         yield slice(start, min(start + block, n_rows))
 
 
+# Fewer rows are done before anybody can read their number.
+MANY_ROWS = 10_000
+
+
 def with_progress(blocks: Iterable[slice], n_rows: int, what: str = "") -> Iterator[slice]:
     """Yield blocks of rows, and show how many rows are done as part of other work.
 
@@ -88,7 +92,7 @@ def with_progress(blocks: Iterable[slice], n_rows: int, what: str = "") -> Itera
     >>> list(with_progress(row_blocks(3, 2), 3))
     [slice(0, 2, None), slice(2, 3, None)]
     """
-    with progress(what, n_rows, "rows", inside=True) as work:
+    with progress(what, n_rows, "rows", inside=True, shown=n_rows >= MANY_ROWS) as work:
         for rows in blocks:
             yield rows
             work.advance(rows.stop - rows.start)

@@ -89,7 +89,7 @@ class ClassDensities:
         n_classes, scales = self.reference.shape[1], self._scales
         result = np.empty((len(scales), len(target), n_classes))
         blocks = row_blocks(len(target), _rows_at_once(8 * n_classes * (2 + len(scales))))
-        for rows in with_progress(blocks, len(target), "densities"):
+        for rows in with_progress(blocks, len(target)):
             Z, place = self._targets(target[rows])
             nearest = np.full((len(Z), n_classes), np.inf)
             sums = np.zeros((len(scales), len(Z), n_classes))
@@ -193,7 +193,7 @@ class ClassDensities:
         pieces = list(self._pieces(weightings, precision)) if held else None
         largest = totals.max(axis=0)
         n_rows = len(targets.coordinates)
-        for rows in with_progress(row_blocks(n_rows, rows_at_once), n_rows, "densities"):
+        for rows in with_progress(row_blocks(n_rows, rows_at_once), n_rows):
             Z = targets.coordinates[rows]
             found = WeightedSums(
                 np.full((len(Z), n_classes), np.inf),

@@ -87,7 +87,7 @@ def _html_row(cells: Sequence[str]) -> str:
 
 def estimate_table(estimate: Estimate) -> Table:
     """Return what the repr of an estimate shows."""
-    shown = _largest(estimate.prevalence)
+    shown = largest(estimate.prevalence)
     columns = {"estimate": _column(percent, estimate.prevalence[shown])}
     if estimate.draws is not None:
         columns["interval"] = intervals(estimate.interval(LEVEL_SHOWN)[shown], DASH, " %")
@@ -97,7 +97,7 @@ def estimate_table(estimate: Estimate) -> Table:
         columns["counted"] = _column(percent, estimate.classify_and_count[shown])
     if estimate.train_prevalence is not None:
         columns["reference"] = _column(percent, estimate.train_prevalence[shown])
-    below = _left_out(estimate.classes, shown, "smaller classes")
+    below = left_out(estimate.classes, shown, "smaller classes")
     if estimate.draws is not None:
         below.append(about_intervals(LEVEL_SHOWN, estimate.estimand))
     if estimate.unknown is not None:
@@ -146,7 +146,7 @@ def about_range(found: dict[str, Any], number: int) -> list[str]:
 
 def sensitivity_table(found: Sensitivity) -> Table:
     """Return what the repr of a sensitivity analysis shows: one row per answer."""
-    shown = _largest(found.answers[0].prevalence)
+    shown = largest(found.answers[0].prevalence)
     names = [shown_name(label) for label in found.classes[shown].tolist()]
     rows = [
         (
@@ -156,7 +156,7 @@ def sensitivity_table(found: Sensitivity) -> Table:
         for each in found.answers
     ]
     rows.append(("range", *intervals(found.range()[shown], DASH, " %")))
-    below = _left_out(found.classes, shown, "smaller classes")
+    below = left_out(found.classes, shown, "smaller classes")
     below.append(f"{percent_level(found.level)} equal-tailed intervals")
     return Table("The mix under different assumptions", ("assumption", *names), rows, below)
 
@@ -179,13 +179,13 @@ def about_labels(diagnostics: Mapping[str, Any]) -> list[str]:
 
 def comparison_table(comparison: Comparison) -> Table:
     """Return what the repr of a comparison shows."""
-    shown = _largest(np.abs(comparison.difference))
+    shown = largest(np.abs(comparison.difference))
     columns = {
         "before": _column(percent, comparison.before[shown]),
         "now": _column(percent, comparison.now[shown]),
         "change": [percent(x, sign="+", unit="") for x in comparison.difference[shown].tolist()],
     }
-    below = _left_out(comparison.classes, shown, "classes that changed less")
+    below = left_out(comparison.classes, shown, "classes that changed less")
     if comparison.interval is not None and comparison.prob_increase is not None:
         columns["interval"] = intervals(comparison.interval[shown], "to", "", sign="+")
         columns["rose"] = _column(chance, comparison.prob_increase[shown])
@@ -204,8 +204,8 @@ def groups_table(estimates: Mapping[Any, Estimate]) -> Table:
     last = every[-1]
     names = {label: shown_name(label) for label in last.classes.tolist()}
     peaks = [max(_share(each, label) for each in every) for label in names]
-    largest = np.argsort(-np.array(peaks), kind="stable")[:MAX_COLUMNS]
-    shown = [list(names)[k] for k in sorted(largest.tolist())]
+    widest = np.argsort(-np.array(peaks), kind="stable")[:MAX_COLUMNS]
+    shown = [list(names)[k] for k in sorted(widest.tolist())]
     failed = [not all(check.passed for check in each.checks.values()) for each in every]
     first = max(0, len(every) - MAX_ROWS_SHOWN)
     rows = []
@@ -310,13 +310,15 @@ def _table(title: str, classes: AnyArray, columns: dict[str, list[str]], below: 
     return Table(title, ("class", *columns), rows, below)
 
 
-def _largest(values: FloatArray) -> IntArray:
+def largest(values: FloatArray) -> IntArray:
+    """Return which rows a table shows: all, or of many the largest."""
     if len(values) <= MAX_ROWS_SHOWN:
         return np.arange(len(values))
     return np.argsort(-values, kind="stable")[:MAX_ROWS_SHOWN]
 
 
-def _left_out(classes: AnyArray, shown: IntArray, what: str) -> list[str]:
+def left_out(classes: AnyArray, shown: IntArray, what: str) -> list[str]:
+    """Return a line about the rows that a table does not show, if there are any."""
     left = len(classes) - len(shown)
     return [f"… and {left} {what}: see .frame()"] if left else []
 

@@ -192,7 +192,7 @@ def _extend(runs: list[ReplicateRun], matrices: FloatArray, numbers: IntArray) -
     if matrices[0].size > LARGE:
         work(slice(0, len(jobs)))
     else:
-        for_each_block(work, len(jobs), 1, "blocks")
+        for_each_block(work, len(jobs), 1, "blocks of draws")
 
 
 def mix_samples(samples: list[MixtureSample]) -> MixtureSample:
