@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -17,10 +18,6 @@ from truemix.cli import main
 CLASSES = np.array(["egg", "ham", "spam"])
 # A kernel without a search for it, and few draws: what is tested is not the estimate.
 FAST = ("--bandwidth", "0.3", "--shrinkage", "0.5", "--draws", "200")
-
-
-# In this process nothing takes long: a busy machine should not add lines about progress.
-_progress.DELAY = 60.0
 
 
 class Done(NamedTuple):
@@ -62,7 +59,9 @@ def written(folder, reference=None, target=None):
 def run(capsys, *arguments):
     """Run a command in this process."""
     capsys.readouterr()
-    code = main([str(each) for each in arguments])
+    # Here nothing takes long: on a busy machine there should be no lines about progress.
+    with patch.object(_progress, "DELAY", 60.0):
+        code = main([str(each) for each in arguments])
     return Done(code, *capsys.readouterr())
 
 
