@@ -183,7 +183,7 @@ class _Display:
                 return
 
     def _as_lines(self, tell: Callable[[str], None]) -> None:
-        tell(f"{self.text()} …")
+        tell(f"{visible(self.stack[0].what)} …")
         while not self._stop.wait(_BETWEEN_LINES):
             tell(self.text())
 

@@ -48,6 +48,14 @@ def test_groups_that_are_tuples_are_compared_and_tabled():
     assert "north, 2" in s._repr_html_()
 
 
+def test_months_follow_each_other_in_each_region():
+    groups = [(region, month) for region in ("north", "south") for month in ("2026-01", "2026-02")]
+    s = made(groups)
+    assert s.changes()["group"].tolist() == [groups[1]] * 3 + [groups[3]] * 3
+    with pytest.raises(InputError, match="needs groups that follow each other"):
+        s.compare()
+
+
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
@@ -113,6 +121,14 @@ def test_groups_come_back_from_a_file_as_they_were(groups, tmp_path):
     ]
     for group in groups:
         np.testing.assert_array_equal(again[group].draws, s[group].draws)
+
+
+def test_names_of_keys_and_periods_come_back(tmp_path):
+    s = EstimateSet(dict(made(["2026-01", "2026-03"]).items()), by=["month"], every="month")
+    s.save(tmp_path / "s")
+    again = EstimateSet.load(tmp_path / "s")
+    assert (again.by, again.every) == (("month",), "month")
+    assert again.order.gaps == s.order.gaps != []
 
 
 def test_everything_an_estimate_has_comes_back_and_may_differ_between_groups(tmp_path):

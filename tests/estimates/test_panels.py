@@ -69,6 +69,16 @@ def test_lines_end_at_gaps_between_dates_and_dates_are_where_they_are_in_time():
     np.testing.assert_allclose(np.diff(dots), [1, 1, 5, 1])
 
 
+def test_periods_without_items_are_gaps():
+    months = ["2026-01", "2026-02", "2026-04", "2026-05"]
+    s = EstimateSet(dict(made(months).items()), every="month")
+    (ax,) = s.plot(classes=["class 0"]).axes
+    dots = lines(ax)["estimate, 95 % interval"].get_xdata()
+    np.testing.assert_array_equal(dots, [0, 1, 3, 4])
+    joined = [line for line in ax.lines if line.get_linestyle() == "-"]
+    assert [len(line.get_xdata()) for line in joined] == [2, 2]
+
+
 def test_groups_whose_check_failed_are_marked_and_have_a_range():
     s = made()
     s = EstimateSet({**s, "week 10": doubtful(s["week 10"])})

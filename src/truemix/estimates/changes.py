@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from truemix._group_order import in_order
 from truemix._optional import require
 from truemix.estimates.comparison import Comparison, compare
 from truemix.estimates.names import plain_name
@@ -30,7 +28,7 @@ def change_between(
             "one first, or none for the last against the first."
         )
     if not groups:
-        check_sequential(estimates, "compare() without groups")
+        check_sequential(estimates, "compare() without groups", whole=True)
         names = list(estimates)
         groups = names[-1], names[0]
     now, before = (group_of(estimates, group) for group in groups)
@@ -43,9 +41,12 @@ def changes_frame(estimates: EstimateSet, level: float) -> pd.DataFrame:
     import pandas as pd
 
     check_sequential(estimates, "changes()")
-    parts = []
-    for (earlier, before), (group, now) in pairwise(estimates.items()):
-        part = compare(now, before, level).frame().reset_index()
+    parts, names = [], list(estimates)
+    for place, last in enumerate(estimates.order.follows):
+        if last is None:
+            continue
+        group, earlier = names[place], names[last]
+        part = compare(estimates[group], estimates[earlier], level).frame().reset_index()
         part.insert(0, "before_group", [earlier] * len(part))
         part.insert(0, "group", [group] * len(part))
         parts.append(part)
@@ -63,13 +64,14 @@ def group_of(estimates: EstimateSet, group: Any) -> Estimate:
         ) from None
 
 
-def check_sequential(estimates: EstimateSet, what: str) -> None:
-    """Raise unless there are several groups that follow each other."""
+def check_sequential(estimates: EstimateSet, what: str, *, whole: bool = False) -> None:
+    """Raise unless groups follow each other: some of them, or with ``whole`` all one by one."""
     if len(estimates) < 2:
         raise InputError(
             f"{what} needs at least two groups; this EstimateSet has {len(estimates)}."
         )
-    if not in_order(estimates):
+    order = estimates.order
+    if not (order.ordered if whole else any(last is not None for last in order.follows)):
         names = [plain_name(each) for each in estimates]
         raise InputError(
             f"{what} needs groups that follow each other, such as weeks; {shown_list(names)} have "

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from truemix._archive import UNREADABLE, ArchiveKind, damaged, read_archive, write_archive
+from truemix._periods import PERIODS
 from truemix._typing import AnyArray
 from truemix.estimates.files import contents, decode, encode, estimate_of
 from truemix.estimates.names import plain_name
 from truemix.exceptions import InputError
-from truemix.validation import shown
+from truemix.validation import check_choice, shown
 
 if TYPE_CHECKING:
     from truemix.estimates.estimate import Estimate
+    from truemix.estimates.estimate_set import EstimateSet
 
 KIND = ArchiveKind("estimate set", "EstimateSet.save")
 CLASSES = "classes"
@@ -34,7 +36,7 @@ _TUPLE, _DATETIME64 = "$tuple", "$datetime64"
 _UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
 
 
-def save_estimates(estimates: Mapping[Hashable, Estimate], path: str | os.PathLike[str]) -> None:
+def save_estimates(estimates: EstimateSet, path: str | os.PathLike[str]) -> None:
     """Write the estimates of groups to one file."""
     if not estimates:
         raise InputError("This EstimateSet cannot be saved: it has no groups.")
@@ -53,14 +55,17 @@ def save_estimates(estimates: Mapping[Hashable, Estimate], path: str | os.PathLi
             parts.setdefault(name, []).append(array)
     joined = {name: np.concatenate(each) for name, each in parts.items() if name != CLASSES}
     joined[CLASSES] = parts[CLASSES][0]
-    write_archive(path, KIND, {"groups": about}, joined)
+    header = {"groups": about, "by": estimates.by and list(estimates.by), "every": estimates.every}
+    write_archive(path, KIND, header, joined)
 
 
-def load_estimates(kind: type[Estimate], path: str | os.PathLike[str]) -> dict[Hashable, Estimate]:
-    """Read the estimates that :func:`save_estimates` has written."""
+def load_estimates(
+    kind: type[Estimate], path: str | os.PathLike[str]
+) -> tuple[dict[Hashable, Estimate], list[str] | None, str | None]:
+    """Read estimates that :func:`save_estimates` has written, with ``by`` and ``every``."""
     header, arrays = read_archive(path, KIND)
     try:
-        return _read(kind, header, arrays)
+        return _read(kind, header, arrays), _names(header["by"]), _period(header["every"])
     except UNREADABLE as error:
         raise damaged(path, KIND, error) from None
 
@@ -88,6 +93,16 @@ def _read(
     if any(at[name] != len(array) for name, array in arrays.items() if name != CLASSES):
         raise InputError("it holds numbers that belong to no group")
     return found
+
+
+def _names(by: Any) -> list[str] | None:
+    if by is None or (isinstance(by, list) and all(isinstance(name, str) for name in by)):
+        return by
+    raise InputError("by in it are no names")
+
+
+def _period(every: Any) -> str | None:
+    return None if every is None else check_choice(every, "every", PERIODS)
 
 
 def _encoded(group: Any) -> Any:

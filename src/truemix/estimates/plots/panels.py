@@ -13,7 +13,6 @@ from matplotlib import dates as _untyped_dates
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
-from truemix._group_order import in_order
 from truemix._typing import FloatArray
 from truemix.estimates.checks import LABEL_SHIFT
 from truemix.estimates.intervals import check_level
@@ -105,7 +104,7 @@ class Series:
     def runs(self) -> list[slice]:
         """Return the groups without a gap between them, which lines connect."""
         steps = np.diff(self.places)
-        if not self.dates or len(steps) < 2:
+        if len(steps) < 2:
             return [slice(0, len(self.places))]
         ends = np.flatnonzero(steps > GAP * np.median(steps)) + 1
         edges = [0, *ends.tolist(), len(self.places)]
@@ -127,7 +126,7 @@ def draw_groups(
     level = check_level(level)
     check_choice(sort, "sort", SORTS)
     if kind is None:
-        kind = "timeline" if in_order(estimates) else "forest"
+        kind = "timeline" if estimates.order.ordered else "forest"
     check_choice(kind, "kind", KINDS)
     every = list(estimates.values())
     if not every:
@@ -184,11 +183,15 @@ def _shown_classes(
 def _series(estimates: EstimateSet) -> Series:
     groups = list(estimates)
     names = [group_name(group) for group in groups]
-    dates = all(isinstance(group, datetime.date | np.datetime64) for group in groups)
-    places = np.arange(len(groups), dtype=np.float64)
-    if dates and in_order(groups):
-        places = np.asarray(DATES.date2num(groups), dtype=np.float64)
-    return Series(places, names, list(estimates.values()), dates and in_order(groups))
+    places, dates = np.arange(len(groups), dtype=np.float64), False
+    if estimates.order.ordered:
+        periods = estimates.order.positions
+        dates = all(isinstance(group, datetime.date | np.datetime64) for group in groups)
+        if dates:
+            places = np.asarray(DATES.date2num(groups), dtype=np.float64)
+        elif all(position is not None for position in periods):
+            places = np.array(periods, dtype=np.float64)
+    return Series(places, names, list(estimates.values()), dates)
 
 
 def _new_axes(series: Series, kind: str, n_panels: int) -> tuple[list[Axes], int]:
