@@ -221,7 +221,7 @@ def summary_error():
     return lines
 
 
-def coverage(n_batches=200, n_items=20_000, capacity=1_000):
+def coverage(n_batches=200, n_items=10_000, capacity=1_000):
     """Return lines with the coverage of intervals of exact batches and of summaries."""
     from truemix import BayesianKDEy
 
@@ -240,6 +240,9 @@ def coverage(n_batches=200, n_items=20_000, capacity=1_000):
             inside[name].append(((interval[:, 0] <= truth) & (truth <= interval[:, 1])).mean())
             width[name].append(np.diff(interval).mean())
             rows[name] = summary.n_rows
+        if number % 20 == 19:
+            so_far = ", ".join(f"{name} {np.mean(each):.1%}" for name, each in inside.items())
+            print(f"  {number + 1} batches: {so_far}", file=sys.stderr, flush=True)
     lines = [
         f"{n_batches} batches of {n_items:,} items of three classes, each with a mix and 600 "
         "references of its own; 95 % intervals in the batch view:",

@@ -12,6 +12,8 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
+from truemix.cli._deferred import loaded_on_first_use
+
 POINT_METHODS = ("kdey", "emq", "acc", "pacc", "pcc", "cc")
 BAYESIAN_METHODS = ("bayesian-kdey", "bayesian-emq", "bayesian-acc", "pq")
 METHODS = (*BAYESIAN_METHODS, *POINT_METHODS, *(f"bootstrap-{name}" for name in POINT_METHODS))
@@ -82,7 +84,7 @@ def _load(*, quiet: bool) -> None:
     """Load what all these commands need, which takes a second, with a sign of life before."""
     from truemix._progress import progress_spinner
 
-    with progress_spinner("start", shown=not quiet):
+    with progress_spinner("start", shown=not quiet), loaded_on_first_use():
         import_module("truemix.cli._work")
         import_module("truemix.quantifiers")
 
