@@ -13,6 +13,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 
 from truemix._periods import PERIODS
+from truemix.cli._deferred import loaded_on_first_use
 from truemix.cli._grouping import Grouping, grouping_of
 
 POINT_METHODS = ("kdey", "emq", "acc", "pacc", "pcc", "cc")
@@ -85,7 +86,7 @@ def _load(*, quiet: bool) -> None:
     """Load what all these commands need, which takes a second, with a sign of life before."""
     from truemix._progress import progress_spinner
 
-    with progress_spinner("start", shown=not quiet):
+    with progress_spinner("start", shown=not quiet), loaded_on_first_use():
         import_module("truemix.cli._work")
         import_module("truemix.quantifiers")
 
