@@ -36,6 +36,14 @@ def column_names(X: Any) -> list[Any] | None:
     return names
 
 
+def native_columns(X: Any) -> list[Any] | None:
+    """Return the columns of a data frame as its library has them; None for anything else."""
+    frame = _as_frame(X)
+    if frame is None:
+        return None
+    return [nw.to_native(column) for column in frame.iter_columns()]
+
+
 def pop_column(X: Any, name: str) -> tuple[Any, Any]:
     """Return a data frame without a column, and that column."""
     frame = _as_frame(X)

@@ -108,7 +108,9 @@ class Summarizer:
         for numbers, items in self._batches(reader, codes):
             with nullcontext() if self.features is None else few_threads(len(items)):
                 scored = self.quantifier.posteriors(items)
-            scorer = Scorer(self.quantifier.classes_, len(scored), self.quantifier.scored_by_)
+            n_layers, _, n_columns = scored.shape
+            known = self.quantifier.classes_, n_layers, self.quantifier.scored_by_
+            scorer = Scorer(*known, n_columns)
             members: dict[Any, Any] = {key: slice(None)}
             if codes is not None and numbers is not None:
                 members = _members(numbers, codes.values)

@@ -12,6 +12,7 @@ from truemix.inference.confusion import sample_confusion
 from truemix.inference.maximum_likelihood import MixtureFit, maximize_mixture
 from truemix.inference.protocol import Inference, MixtureResult, Replicates
 from truemix.inference.replicates import sample_replicates
+from truemix.inference.judges import sample_judges
 from truemix.inference.sampling import MixtureSample, sample_mixture
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ __all__ = [
     "maximize_mixture",
     "maximize_mixtures",
     "sample_confusion",
+    "sample_judges",
     "sample_mixture",
     "sample_mixtures",
     "sample_replicates",

@@ -73,4 +73,5 @@ class BayesianACC(Quantifier):
     @property
     def confusion_counts_(self) -> FloatArray:
         """References of each class (row) by decision (column)."""
-        return np.asarray(self.model_.counts_)
+        given, counts = self.given_decisions, np.asarray(self.model_.counts_)
+        return counts if given is None else given.without_spare(counts)
