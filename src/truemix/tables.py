@@ -41,7 +41,7 @@ def native_columns(X: Any) -> list[Any] | None:
     frame = _as_frame(X)
     if frame is None:
         return None
-    return [nw.to_native(column) for column in frame.iter_columns()]
+    return [column.to_native() for column in frame.iter_columns()]
 
 
 def pop_column(X: Any, name: str) -> tuple[Any, Any]:

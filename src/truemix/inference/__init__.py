@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from truemix.inference.batched import maximize_mixtures, sample_mixtures
 from truemix.inference.confusion import sample_confusion
+from truemix.inference.judges import sample_judges
 from truemix.inference.maximum_likelihood import MixtureFit, maximize_mixture
 from truemix.inference.protocol import Inference, MixtureResult, Replicates
 from truemix.inference.replicates import sample_replicates
-from truemix.inference.judges import sample_judges
 from truemix.inference.sampling import MixtureSample, sample_mixture
 
 if TYPE_CHECKING:

@@ -103,7 +103,10 @@ def sample_judges(
 
 
 class _Gibbs:
-    """The joint Gibbs kernel; columns of draws: mix, then realised mix."""
+    """The joint Gibbs kernel; columns of draws: mix, then realised mix.
+
+    All chains make each step together, as one array: a step of a single one would take as long.
+    """
 
     n_chains = N_CHAINS
 
@@ -117,33 +120,31 @@ class _Gibbs:
         seed: np.random.SeedSequence,
     ) -> None:
         self._counts, self._prior, self._discard, self._steps = counts, prior, discard, 0
-        widths = [table.shape[1] for table in tables]
-        self._starts = np.cumsum([0, *widths[:-1]])
-        self._known = np.hstack(tables).T
+        sizes = [table.shape[1] for table in tables]
+        self._starts, self._sizes = np.cumsum([0, *sizes[:-1]]), np.array(sizes)
+        self._known = 1.0 + np.hstack(tables).T
         # One-hot rows of all judges side by side: sums of logarithms and of counts are products.
-        self._verdicts = np.zeros((len(codes), sum(widths)))
+        self._verdicts = np.zeros((len(codes), sum(sizes)))
         np.put_along_axis(self._verdicts, codes + self._starts, 1.0, axis=1)
-        self._random, self._places = [], []
-        for number, stream in enumerate(seed.spawn(N_CHAINS)):
-            self._random.append(np.random.default_rng(stream))
-            self._places.append(self._start(number, stream))
-        self._begun: set[int] = set()
+        self._rng = np.random.default_rng(seed)
+        places = [self._start(number, each) for number, each in enumerate(seed.spawn(N_CHAINS))]
+        self._mixes, self._rates = (np.array(each) for each in zip(*places, strict=True))
+        self._waiting: dict[int, FloatArray] = {}
 
     def advance(self, number: int, kept: int, thinning: int) -> FloatArray:
-        """Return the next draws of a chain; the first call discards its warm-up."""
-        discard = 0 if number in self._begun else self._discard
-        if is_dispersed(number, DISPERSED_STEPPED):
-            discard *= 2
-        self._begun.add(number)
-        for _ in range(discard):
-            self._step(number)
-        found = []
-        for _ in range(kept):
-            for _ in range(thinning):
-                batch = self._step(number)
-            found.append(np.concatenate([self._places[number][0], batch]))
-        self._steps += discard + kept * thinning
-        return np.array(found)
+        """Return the next draws of a chain; the first call discards the warm-up of all."""
+        if number not in self._waiting:
+            discard = 0 if self._steps else 2 * self._discard
+            for _ in range(discard):
+                self._step()
+            draws = np.empty((kept, N_CHAINS, 2 * len(self._prior)))
+            for place in range(kept):
+                for _ in range(thinning):
+                    batch = self._step()
+                draws[place] = np.concatenate([self._mixes, batch], axis=1)
+            self._steps += N_CHAINS * (discard + kept * thinning)
+            self._waiting = {chain: draws[:, chain] for chain in range(N_CHAINS)}
+        return self._waiting.pop(number)
 
     def report(self) -> dict[str, Any]:
         """Return acceptance and steps of all chains so far."""
@@ -152,29 +153,27 @@ class _Gibbs:
     def _start(self, number: int, seed: np.random.SeedSequence) -> tuple[FloatArray, FloatArray]:
         """Return the initial mix and rates: the uniform mix and the mean rates, or dispersed."""
         n_classes = len(self._prior)
-        known = 1.0 + self._known
         if not is_dispersed(number, DISPERSED_STEPPED):
-            return np.full(n_classes, 1.0 / n_classes), self._closed(known)
+            return np.full(n_classes, 1.0 / n_classes), self._closed(self._known)
         mix = near_corner(dispersed_start(seed, n_classes), number // DISPERSED_STEPPED)
-        return mix, self._closed(self._random[number].standard_exponential(known.shape) + 1e-12)
+        return mix, self._closed(self._rng.standard_exponential(self._known.shape) + 1e-12)
 
     def _closed(self, rates: FloatArray) -> FloatArray:
-        """Return rates ``(D, K)`` that add up to one over the decisions of each judge."""
-        sums = np.add.reduceat(rates, self._starts, axis=0)
-        sizes = np.diff([*self._starts, len(rates)])
-        return np.asarray(np.maximum(rates / np.repeat(sums, sizes, axis=0), _SMALLEST))
+        """Return rates ``(…, D, K)`` that add up to one over the decisions of each judge."""
+        sums = np.add.reduceat(rates, self._starts, axis=-2)
+        return np.asarray(np.maximum(rates / np.repeat(sums, self._sizes, axis=-2), _SMALLEST))
 
-    def _step(self, number: int) -> FloatArray:
-        """Draw the classes of the items, then the mix and the rates; return the realised mix."""
-        rng, (mix, rates) = self._random[number], self._places[number]
-        joint = self._verdicts @ np.log(rates) + np.log(mix)
-        joint = np.exp(joint - joint.max(axis=1, keepdims=True))
-        labels = rng.multinomial(self._counts, joint / joint.sum(axis=1, keepdims=True))
-        total = labels.sum(axis=0)
-        mix = np.maximum(rng.standard_gamma(self._prior + total), _SMALLEST)
-        rates = self._closed(rng.standard_gamma(1.0 + self._known + self._verdicts.T @ labels))
-        self._places[number] = mix / mix.sum(), rates
-        return np.asarray(total / total.sum())
+    def _step(self) -> FloatArray:
+        """Draw the classes of the items, then mixes and rates; return the realised mixes."""
+        rng = self._rng
+        joint = self._verdicts @ np.log(self._rates) + np.log(self._mixes)[:, None]
+        joint = np.exp(joint - joint.max(axis=2, keepdims=True))
+        labels = rng.multinomial(self._counts, joint / joint.sum(axis=2, keepdims=True))
+        total = labels.sum(axis=1)
+        mixes = np.maximum(rng.standard_gamma(self._prior + total), _SMALLEST)
+        self._mixes = mixes / mixes.sum(axis=1, keepdims=True)
+        self._rates = self._closed(rng.standard_gamma(self._known + self._verdicts.T @ labels))
+        return np.asarray(total / total.sum(axis=1, keepdims=True))
 
 
 def _check_shapes(tables: list[FloatArray], codes: IntArray, counts: FloatArray) -> None:

@@ -57,7 +57,9 @@ def _are_names(X: Any) -> bool:
     except InputError:
         return False
     present = [each for each in values if not is_missing(each)]
-    if not present or not all(isinstance(each, str | _TRUTH) or is_number(each) for each in present):
+    if not present or not all(
+        isinstance(each, str | _TRUTH) or is_number(each) for each in present
+    ):
         return False
     return all(isinstance(each, str | _TRUTH) or each == np.floor(each) for each in present)
 

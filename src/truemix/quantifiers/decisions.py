@@ -200,7 +200,7 @@ class GivenDecisions:
 
     def sentences(self, n_unseen: int) -> list[str]:
         """Return what is to be known about an estimate, in plain words."""
-        names = ", ".join(self.judges)
+        names = f"{', '.join(self.judges[:-1])} and {self.judges[-1]}"
         few = (
             f"The references are too few to learn all {self.n_combinations:,} combinations of the "
             f"verdicts of {names}; "
@@ -270,7 +270,9 @@ def _values(column: list[str], classes: list[str], what: str) -> AnyArray:
     return np.array([*(each for each in classes if each in found), *others])
 
 
-def scorer_of(state: Mapping[str, AnyArray], classes: AnyArray, takes: str) -> GivenDecisions | None:
+def scorer_of(
+    state: Mapping[str, AnyArray], classes: AnyArray, takes: str
+) -> GivenDecisions | None:
     """Return what reads decisions, from an untrusted state; None if that is about posteriors."""
     if _COMBINED not in state:
         return None

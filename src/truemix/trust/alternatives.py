@@ -8,12 +8,12 @@ part is used, of many rows a sample whose error is in the draws.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from truemix._typing import FloatArray, IntArray
 from truemix.calibration import BiasCorrectedTemperatureScaling
@@ -138,7 +138,7 @@ class Alternatives:
             rows = rng.choice(len(codes), len(codes), p=weights / weights.sum())
             # One of each class remains, in any case.
             rows = np.concatenate([rows, np.unique(codes, return_index=True)[1]])
-            model = clone(self.quantifier.model_, safe=False)
+            model = deepcopy(self.quantifier.model_)
             model.fit(posteriors[rows], codes[rows], len(share))
             rates = np.exp(model.log_likelihood(pool.scored[0]) + share)
             rates = rates / rates.sum(axis=1, keepdims=True)

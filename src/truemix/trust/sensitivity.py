@@ -129,10 +129,14 @@ def sensitivities_of(
     left = others.unexplained(pool, [answer.prevalence for answer in own])
     parts.append([_partial(answer, share) for answer, share in zip(own, left, strict=True)])
     name = "classes by decision" if decided else "recalibrated PCC"
-    parts.append([
-        _around(draws.mean(axis=0), COVARIATE_SHIFT, name, SENTENCES[COVARIATE_SHIFT], draws, level)
-        for draws in (others.of_decisions if decided else others.covariate_shift)(pool)
-    ])
+    parts.append(
+        [
+            _around(
+                draws.mean(axis=0), COVARIATE_SHIFT, name, SENTENCES[COVARIATE_SHIFT], draws, level
+            )
+            for draws in (others.of_decisions if decided else others.covariate_shift)(pool)
+        ]
+    )
     parts.append([_unchanged(others, estimate, level) for estimate in estimates])
     if estimates[0].unknown is None and not decided:
         parts.append([
