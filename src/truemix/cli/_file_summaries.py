@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pyarrow as pa
 from truemix._typing import FloatArray, IntArray
 from truemix.cli._classifiers import few_threads
 from truemix.cli._columns import Codes, check_n_groups
+from truemix.cli._decisions import located
 from truemix.cli._features import Features
 from truemix.cli._reading import TargetReader
 from truemix.cli._targets import TargetFile
@@ -69,6 +71,7 @@ class Summarizer:
     names: list[str]
     features: Features | None
     by: str | None
+    decisions: list[str] | None = None
 
     def attempt(
         self, file: TargetFile, tick: Tick | None = None, table: Table | None = None
@@ -106,8 +109,7 @@ class Summarizer:
         codes = None if self.by is None or key is not None else Codes(table, self.by, "group")
         stores, n_rows = GroupStores(), 0
         for numbers, items in self._batches(reader, codes):
-            with nullcontext() if self.features is None else few_threads(len(items)):
-                scored = self.quantifier.posteriors(items)
+            scored = self._scored(items, partial(_place, table, n_rows))
             n_layers, _, n_columns = scored.shape
             known = self.quantifier.classes_, n_layers, self.quantifier.scored_by_
             scorer = Scorer(*known, n_columns)
@@ -121,6 +123,10 @@ class Summarizer:
         shadowed = key is not None and self.by in table.columns
         facts = FileFacts(n_rows, reader.off, reader.unused, shadowed)
         return FileSummary(stores.summaries(), facts)
+
+    def _scored(self, items: Any, place: Callable[[int], str]) -> FloatArray:
+        with located(place), nullcontext() if self.features is None else few_threads(len(items)):
+            return self.quantifier.posteriors(items)
 
     def _batches(
         self, reader: TargetReader, codes: Codes | None
@@ -149,7 +155,7 @@ class Summarizer:
     def _reader(self, file: TargetFile, table: Table) -> TargetReader:
         along = {} if self.by is None or self.by in file.keys else {self.by: GROUP}
         need_groups(file, table, self.by)
-        return TargetReader(table, self.names, self.features, along)
+        return TargetReader(table, self.names, self.features, along, self.decisions)
 
     def _key(self, file: TargetFile) -> str | None:
         """Return the group that all items of a file are in, as its folder says."""
@@ -172,6 +178,10 @@ class Summarizer:
         """Return a summary that was written before, if it is one by this quantifier."""
         summary = load_summary(file, self.quantifier)
         return FileSummary({self._key(file): summary}, FileFacts(summary.n_items))
+
+
+def _place(table: Table, start: int, row: int) -> str:
+    return table.place(start + row)
 
 
 def _members(codes: IntArray, values: list[Any]) -> dict[Any, IntArray]:

@@ -35,6 +35,7 @@ def summary_table(summary: dict[str, Any]) -> Table:
         # Failures come apart.
         checks = group["checks"].values()
         below += [each["explanation"] for each in checks if each["verdict"] != FAILED]
+        below += text.about_decisions(group["diagnostics"])
         below += about_sample(group["diagnostics"]) + text.about_labels(group["diagnostics"])
         if ranges:
             shares = np.array([each["share"] for each in group["classes"]])
@@ -59,6 +60,8 @@ def summary_table(summary: dict[str, Any]) -> Table:
     if ranges:
         below.append("range: from the lowest to the highest answer, depending on what is assumed")
         below.append(NEXT_STEP)
+    # Of several judges, the same for all groups.
+    below += text.about_decisions(groups[0]["diagnostics"])[:1]
     if performance:
         below.append("accuracy: of the classifier's decisions, if label shift holds")
     n_sampled = sum(bool(about_sample(group["diagnostics"])) for group in groups)

@@ -38,15 +38,13 @@ def are_decisions(X: Any, classes: AnyArray) -> bool:
         names = {str(name) for name in column_names(X) or []}
         if names.issuperset(str(label) for label in classes.tolist()):
             return False
-        if len(columns) == 1:
-            return _are_names(columns[0])
-        return any(_is_text(values_of(each, "label", "X")) for each in columns)
-    if hasattr(X, "toarray"):
-        return False
-    if isinstance(X, np.ndarray) and X.ndim != 1:
-        return X.ndim == 2 and X.dtype.kind in "UO" and _is_text(X.ravel().tolist())
+        several = any(_is_text(values_of(each, "label", "X")) for each in columns)
+        return _are_names(columns[0]) if len(columns) == 1 else several
     if isinstance(X, list | tuple) and len(X) and isinstance(X[0], list | tuple | np.ndarray):
         return any(isinstance(row, list | tuple) and _is_text(row) for row in X)
+    if len(getattr(X, "shape", (0,))) != 1:
+        table = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "UO"
+        return table and _is_text(X.ravel().tolist())
     return _are_names(X)
 
 

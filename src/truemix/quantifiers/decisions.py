@@ -35,6 +35,14 @@ INDEPENDENT, SEPARATE = "conditional independence", "separate shares"
 _COMBINED, _COLUMNS, _VALUES = "judges_combined", "judge_columns", "judge_values_"
 
 
+class UnknownDecisionError(InputError):
+    """A decision that cannot be used; ``row`` is where it is in X."""
+
+    def __init__(self, row: int, rest: str) -> None:
+        super().__init__(f"Row {row} of X {rest}")
+        self.row, self.rest = row, rest
+
+
 @dataclass(frozen=True, eq=False)
 class GivenDecisions:
     """X holds decisions: one column of names for each judge.
@@ -158,15 +166,17 @@ class GivenDecisions:
 
     def _unknown(self, row: int, value: str, judge: int) -> InputError:
         where = f" of {shown(self.judges[judge])}" if self.n_judges > 1 else ""
-        found, known = f"Row {row} of X has the decision {shown(value)}{where}", self.values[judge]
+        found, known = f"has the decision {shown(value)}{where}", self.values[judge]
         if self.takes == CLASSES:
-            return InputError(
+            return UnknownDecisionError(
+                row,
                 f"{found}, which is no class; counting needs decisions for classes "
-                f"({shown_list(known)}). Recode it, or use BayesianACC or ACC, which take any."
+                f"({shown_list(known)}). Recode it, or use BayesianACC or ACC, which take any.",
             )
-        return InputError(
+        return UnknownDecisionError(
+            row,
             f"{found}, which no reference has; expected one of {shown_list(known)}. Label items "
-            "with that decision, recode it, or use BayesianACC, whose prior allows for it."
+            "with that decision, recode it, or use BayesianACC, whose prior allows for it.",
         )
 
     def _checked(self, rows: FloatArray) -> FloatArray:
