@@ -60,8 +60,10 @@ def summary_table(summary: dict[str, Any]) -> Table:
     if ranges:
         below.append("range: from the lowest to the highest answer, depending on what is assumed")
         below.append(NEXT_STEP)
-    # Of several judges, the same for all groups.
-    below += text.about_decisions(groups[0]["diagnostics"])[:1]
+    judges = groups[0]["diagnostics"].get("decisions") or {"model": "single"}
+    if judges["model"] != "single":
+        # The same for all groups.
+        below.append(judges["sentences"][0])
     if performance:
         below.append("accuracy: of the classifier's decisions, if label shift holds")
     n_sampled = sum(bool(about_sample(group["diagnostics"])) for group in groups)

@@ -30,7 +30,7 @@ class PartOfTable(Table):
 
     def place(self, row: int) -> str:
         """Return where a row is in the file."""
-        return f"Row {self.file_rows[row] + 1} of {self.name}"
+        return self._table.place(int(self.file_rows[row]))
 
     def _read(self, types: Types) -> Iterator[pa.RecordBatch]:
         label, start = self._part.label, 0
