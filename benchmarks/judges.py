@@ -28,7 +28,7 @@ N_ITEMS, N_LABELS = 2000, 300
 NUMBERS = (50, 100, 300, 1000, 3000)
 LEVEL = 0.95
 # Judgy's default is 20,000, which takes a second per batch and changes no digit here.
-BOOTSTRAPS = 2000
+BOOTSTRAPS = 1000
 
 
 def answers(n, good, rng):
@@ -115,7 +115,7 @@ def measured(method, mix, n_batches, rng, n_labels=N_LABELS):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--batches", type=int, default=200)
+    parser.add_argument("--batches", type=int, default=100)
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     np.random.seed(0)  # noqa: NPY002 (judgy draws from the global generator)

@@ -119,7 +119,7 @@ def test_summaries_checks_and_corrections_work_on_one_table(capsys, sides, tmp_p
 
 
 def test_backtests_leave_rows_without_a_label_out(capsys, sides):
-    (reference, _, both), _ = sides
+    (_, _, both), _ = sides
     command = ("--label", "label", "--method", "acc", "--n-bags", "4", "--bag-size", "10")
     found = run(capsys, "backtest", both, *command, "--n-references", "50", "--format", "json")
     assert found.json["reference"]["n_items"] == 120

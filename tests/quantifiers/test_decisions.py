@@ -209,7 +209,9 @@ def test_truth_values_are_decisions_for_classes_of_truth_values():
 
 
 @pytest.mark.parametrize(
-    "data", [(REFERENCE, LABELS), (PAIR, PAIR_LABELS), (PAIR[FEW], PAIR_LABELS[FEW])]
+    "data",
+    [(REFERENCE, LABELS), (PAIR, PAIR_LABELS), (PAIR[FEW], PAIR_LABELS[FEW])],
+    ids=["one judge", "combined", "independent"],
 )
 def test_saved_quantifiers_and_summaries_answer_as_before(data, tmp_path):
     reference, labels = data
