@@ -27,7 +27,7 @@ MIXES = {"the same (60 % good)": 0.6, "more good (85 %)": 0.85, "fewer good (30 
 N_ITEMS, N_LABELS = 2000, 300
 NUMBERS = (50, 100, 300, 1000, 3000)
 LEVEL = 0.95
-# Judgy's default is 20,000, which takes a second per batch and changes no digit here.
+# Judgy's default is 20,000, which takes a second per batch.
 BOOTSTRAPS = 1000
 
 
