@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from truemix.estimates import Estimate, EstimateSet
 
 ROBUST = "robust"
-_COLUMNS = (
-    "class", "share", "lower", "upper", "classify_and_count", "reference", "prob_increase",
-    "n_items",
-)  # fmt: skip
 
 # The backtest of a report: what takes a second or two, and is enough for two digits. With many
 # classes each bag takes longer, and says more.
@@ -88,6 +84,7 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
     from truemix.cli._tables import summary_table
     from truemix.cli._targets import open_inputs
     from truemix.cli.tables.source import unpacked
+    from truemix.report.records import csv_records
     from truemix.report.summary import summarize
 
     files = {"--out": given.out, "--report": given.report}
@@ -134,7 +131,7 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
 
             with progress.step("write report"):
                 write(render_page(summary), given.report)
-        show_result(summary, _records, summary_table, given, given.out)
+        show_result(summary, csv_records, summary_table, given, given.out)
     end_with(
         f"{given.by} {group['group']}: {sentence}" if given.by else sentence
         for group in summary["groups"]
@@ -310,19 +307,3 @@ def _command(given: _Options, method: options.MethodOptions) -> str:
     checked = {"check": given.check, "no_check": given.check is False}
     arguments = arguments_of({**named, **vars(method), **checked})
     return shlex.join(["truemix", "estimate", *files, *arguments])
-
-
-def _records(summary: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the numbers of a summary, one record for each class of each group."""
-    from truemix.cli._tables import summary_records
-
-    columns = [name for name in _COLUMNS if summary["ordered"] or name != "prob_increase"]
-    if summary["by"] is not None:
-        columns.insert(0, "group")
-    # What was asked for in addition goes behind, the same for all classes of a group.
-    if summary["groups"][0]["unknown"] is not None:
-        columns += ["unknown", "unknown_lower", "unknown_upper"]
-    columns += ["check", "check_p_value"]
-    if any(group["range"] for group in summary["groups"]):
-        columns += ["range_lower", "range_upper"]
-    return [{name: each[name] for name in columns} for each in summary_records(summary)]
