@@ -95,6 +95,7 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
         level = level_of(given.level, method.method)
         fitted: Fitted
         estimates: Estimate | EstimateSet
+        overall: Estimate | None = None
         skipped: list[str] = []
         if _is_labelled(given, targets):
             sources = source, unpacked(targets.files[0].source, stack)
@@ -108,6 +109,7 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
             why_not = _why_not_checked(fitted, given.check)
             with progress.step("quantify"):
                 estimates = _quantify(fitted, found, given, check=why_not is None)
+                overall = _overall(fitted, estimates, given)
         tested = None
         if given.report is not None:
             with progress.step("backtest"):
@@ -125,6 +127,7 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
             why_not_checked=why_not,
             backtest=tested,
             performance=given.performance,
+            overall=overall,
         )
         if given.report is not None:
             from truemix.report.page import render_page
@@ -132,11 +135,7 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
             with progress.step("write report"):
                 write(render_page(summary), given.report)
         show_result(summary, csv_records, summary_table, given, given.out)
-    end_with(
-        f"{given.by} {group['group']}: {sentence}" if given.by else sentence
-        for group in summary["groups"]
-        for sentence in group["failed"]
-    )
+    end_with(_failures(summary))
 
 
 def _why_not_checked(fitted: Fitted, wanted: bool | None) -> str | None:
@@ -174,6 +173,16 @@ def _quantify(
     return EstimateSet(
         {name: _named(estimates[k], fitted, given) for k, name in enumerate(found.groups)}
     )
+
+
+def _overall(fitted: Fitted, estimates: Estimate | EstimateSet, given: _Options) -> Estimate | None:
+    """Return the mix of all groups together, if there are several."""
+    from truemix.report.overall import overall_of
+
+    if given.by is None:
+        return None
+    found = overall_of(estimates)
+    return None if found is None else _named(found, fitted, given)
 
 
 def _quantify_labelled(
@@ -307,3 +316,15 @@ def _command(given: _Options, method: options.MethodOptions) -> str:
     checked = {"check": given.check, "no_check": given.check is False}
     arguments = arguments_of({**named, **vars(method), **checked})
     return shlex.join(["truemix", "estimate", *files, *arguments])
+
+
+def _failures(summary: dict[str, Any]) -> list[str]:
+    """Return what failed, and in which group."""
+    by, whole = summary["by"], summary["overall"]
+    parts = [] if whole is None else [("all items", whole)]
+    parts += [("" if by is None else f"{by} {each['group']}", each) for each in summary["groups"]]
+    return [
+        f"{name}: {sentence}" if name else sentence
+        for name, group in parts
+        for sentence in group["failed"]
+    ]
