@@ -105,12 +105,14 @@ def largest_move(groups: Sequence[Named], level: float, *, ordered: bool) -> dic
 
 def compared(now: Named, before: Named, level: float) -> Comparison:
     """Return the change between two groups; without draws of their sources, that of the shares."""
-    pair = now.estimate, before.estimate
-    if any(each.draws_of("population") is None for each in pair):
-        pair = tuple(
-            replace(each, draws=None, other_draws=None, origin=None, unknown=None) for each in pair
-        )
-    return pair[0].compare(pair[1], level)
+    new, old = now.estimate, before.estimate
+    if new.draws_of("population") is None or old.draws_of("population") is None:
+        new, old = _without_draws(new), _without_draws(old)
+    return new.compare(old, level)
+
+
+def _without_draws(estimate: Estimate) -> Estimate:
+    return replace(estimate, draws=None, other_draws=None, origin=None)
 
 
 def _farthest(groups: Sequence[Named], level: float, *, ordered: bool) -> _Move:
@@ -140,9 +142,9 @@ def _ends(before: Named, now: Named) -> dict[str, Any]:
 
 
 def _by_class(found: Comparison) -> list[dict[str, Any]]:
-    missing = [None] * len(found.classes)
-    known = found.interval is not None and found.prob_increase is not None
-    bounds = found.interval.tolist() if known else [(None, None)] * len(found.classes)
+    missing: list[None] = [None] * len(found.classes)
+    increase = missing if found.prob_increase is None else found.prob_increase.tolist()
+    bounds = [(None, None)] * len(missing) if found.interval is None else found.interval.tolist()
     columns = {
         "class": [plain_name(label) for label in found.classes.tolist()],
         "before": found.before.tolist(),
@@ -150,6 +152,6 @@ def _by_class(found: Comparison) -> list[dict[str, Any]]:
         "difference": found.difference.tolist(),
         "lower": [lower for lower, _ in bounds],
         "upper": [upper for _, upper in bounds],
-        "prob_increase": found.prob_increase.tolist() if known else missing,
+        "prob_increase": increase,
     }
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

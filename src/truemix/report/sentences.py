@@ -134,7 +134,8 @@ def spread(groups: Sequence[dict[str, Any]], by: str | None, trusts: Sequence[Tr
         failures.append(f"For {n_failed} of {n_groups} groups a diagnostic failed.")
     text = (
         f"Across {n_groups} groups, {class_name(high)} lies between "
-        f"{percent(low['share'], digits)} ({where[0]}) and {percent(high['share'], digits)} ({where[1]})."
+        f"{percent(low['share'], digits)} ({where[0]}) and {percent(high['share'], digits)} "
+        f"({where[1]})."
     )
     number = next(k for k, each in enumerate(columns) if each is column)
     ranges = [group["range"][number] for group in groups if group.get("range")]

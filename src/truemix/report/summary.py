@@ -135,7 +135,7 @@ def summarize(
     grouped = isinstance(estimates, EstimateSet)
     ordered = grouped and in_order(name for name, _ in named)
     trusts = [trust_of(estimate) for _, estimate in named]
-    if overall is None and grouped:
+    if overall is None and isinstance(estimates, EstimateSet):
         overall = overall_of(estimates)
 
     def entry(name: Hashable, estimate: Estimate, trust: Trust, **options: Any) -> dict[str, Any]:

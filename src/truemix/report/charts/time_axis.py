@@ -99,8 +99,8 @@ def spots(places: list[float]) -> list[Spot]:
 def columns_of(places: list[float], chosen: Sequence[bool]) -> list[tuple[float, float]]:
     """Return start and width of the parts of the axis that belong to the chosen slots."""
     edges = _edges(places)
-    runs = runs([each or None for each in chosen])
-    return [(round(edges[run[0]], 2), round(edges[run[-1] + 1] - edges[run[0]], 2)) for run in runs]
+    ends = [(edges[run[0]], edges[run[-1] + 1]) for run in runs([each or None for each in chosen])]
+    return [(round(start, 2), round(end - start, 2)) for start, end in ends]
 
 
 def labels(names: list[Any], places: list[float]) -> list[Tick]:

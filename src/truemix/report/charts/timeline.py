@@ -33,8 +33,8 @@ class Doubt:
 
     x: float
     y: float
-    top: float | None
-    bottom: float | None
+    top: float
+    bottom: float
 
 
 @dataclass(frozen=True)
@@ -204,11 +204,13 @@ class _Frame:
             if group is None or not group["failed"]:
                 continue
             bounds = group["range"][number] if group["range"] else None
-            ends = [None, None]
-            if bounds is not None:
-                ends = [round(self.down(bounds[key]), 2) for key in ("upper", "lower")]
             y = round(self.down(group["classes"][number]["share"]), 2)
-            marks.append(Doubt(round(x, 2), y, *ends))
+            # Without a range, its ends are the estimate.
+            top, bottom = (
+                y if bounds is None else round(self.down(bounds[key]), 2)
+                for key in ("upper", "lower")
+            )
+            marks.append(Doubt(round(x, 2), y, top, bottom))
         return marks
 
     def line(self, column: Slots, key: str) -> str:
