@@ -73,7 +73,7 @@ def about_largest(
         return []
     lower, upper = move["chosen_lower"], move["chosen_upper"]
     if lower is not None and lower <= 0 <= upper:
-        return ["Other moves, between any two groups, are no larger than chance explains."]
+        return ["Of all moves between any two groups, none stands out from chance."]
     if change is not None and (move["from"], move["to"]) == (change["from"], change["to"]):
         return []
     places = [group_name(move[end], by) for end in ("from", "to")]

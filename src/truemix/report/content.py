@@ -77,7 +77,11 @@ def mix_tables(group: dict[str, Any], *, ordered: bool = False) -> MixTables:
     parts = [[k for k in order if k not in set(small)], small] if len(order) > 2 else [order]
     tables = []
     for numbers in filter(None, parts):
-        picture = forest([classes[k] for k in numbers], [middles[k] for k in numbers])
+        picture = forest(
+            [classes[k] for k in numbers],
+            [middles[k] for k in numbers],
+            [group["range"][k] for k in numbers] if group["range"] else None,
+        )
         rows = [
             Row(classes[k]["class"], None, classes[k], strip)
             for k, strip in zip(numbers, picture.strips, strict=True)
@@ -101,7 +105,8 @@ def group_table(groups: Sequence[dict[str, Any]], number: int, most: int) -> Mix
         about = f"Shown are the {most} of {len(shown):,} groups with the largest share."
         shown = shown[:most]
     entries = [group["classes"][number] for group in shown]
-    picture = forest(entries, [middle_half(group)[number] for group in shown])
+    ranges = [group["range"][number] if group["range"] else None for group in shown]
+    picture = forest(entries, [middle_half(group)[number] for group in shown], ranges)
     rows = [
         Row(group["group"], group["n_items"], entry, strip, failed=bool(group["failed"]))
         for group, entry, strip in zip(shown, entries, picture.strips, strict=True)

@@ -20,7 +20,7 @@ from truemix.report.content_checks import checks
 from truemix.report.content_groups import over_time, side_by_side
 from truemix.report.csv_text import as_csv
 from truemix.report.records import csv_records
-from truemix.report.sentences import subject
+from truemix.report.sentences import says_what, subject
 from truemix.trust.backtest import backtest_table, points
 
 _LONGEST_NAME = 80
@@ -144,6 +144,7 @@ def _environment() -> Environment:
         level=lambda level: percent_level(level).removesuffix(" %"),
         chance=lambda share: chance(share).replace(" ", _NO_BREAK),
         name=lambda name, most=_LONGEST_NAME: shown_name(name, most),
+        of=_of,
         value=shown_value,
         check=_shown_check,
         points=points,
@@ -154,6 +155,12 @@ def _environment() -> Environment:
         unbroken=_unbroken,
     )
     return environment
+
+
+def _of(group: Any, by: str, most: int = _LONGEST_NAME) -> str:
+    """Return a group with what it is of, unless its name says that."""
+    name = shown_name(group, most)
+    return name if says_what(group, by) else f"{shown_name(by, _LONGEST_NAME)} {name}"
 
 
 def _unbroken(text: str) -> str:

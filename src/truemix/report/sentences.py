@@ -172,7 +172,20 @@ def subject(classes: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def group_name(group: Any, by: str | None) -> str:
     """Return a group as a sentence names it: ``week 12``."""
     name = isolated(shown_name(group))
-    return name if by is None else f"{isolated(shown_name(by))} {name}"
+    if by is None or says_what(group, by):
+        return name
+    return f"{isolated(shown_name(by))} {name}"
+
+
+def says_what(group: Any, by: str) -> bool:
+    """Return whether a name says already what it is of: ``Week 12`` by week.
+
+    Examples
+    --------
+    >>> says_what("Week 12", "week"), says_what("2025-W12", "week"), says_what(12, "week")
+    (True, False, False)
+    """
+    return str(group).casefold().startswith(f"{by.casefold()} ")
 
 
 def class_name(entry: dict[str, Any]) -> str:

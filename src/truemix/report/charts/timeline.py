@@ -41,7 +41,8 @@ class Doubt:
 class Panel:
     """One class: paths on the sheet, and marks: all if they are few, else the last estimate.
 
-    ``own`` are the rows of its own axis, which is ``factor`` times as large as the common one.
+    ``own`` are the rows of its own axis, which is ``factor`` times as large as the common one;
+    ``beyond`` says that the reference is beyond its end.
     """
 
     number: int
@@ -55,6 +56,7 @@ class Panel:
     reference: float
     own: list[Tick]
     factor: float
+    beyond: bool
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ def timeline(slots: Slots, shown: Sequence[int]) -> Timeline:
     groups = [group for group in slots if group is not None]
     found = [slot for slot, group in enumerate(slots) if group is not None]
     places, even = places_of([None if group is None else group["group"] for group in slots])
-    scales = [_scale(groups, [number]) for number in shown]
+    scales = [_own_scale(groups, number) for number in shown]
     common = _scale(groups, shown)
     marked = len(groups) <= (MAX_DOTS if len(shown) == 1 else FEWER_DOTS)
     frame = _Frame(slots, places, common, marked)
@@ -136,10 +138,18 @@ def _scale(groups: Sequence[dict[str, Any]], shown: Sequence[int]) -> Scale:
     keys = ("share", "upper", "classify_and_count", "reference")
     entries = [group["classes"][number] for group in groups for number in shown]
     values = [entry[key] for entry in entries for key in keys]
-    values += [group["range"][number]["upper"] for group in groups for number in shown
-               if group["range"]]  # fmt: skip
+    ranges = [group["range"] for group in groups if group["range"]]
+    values += [bounds[number]["upper"] for bounds in ranges for number in shown]
     reach = max(value for value in values if value is not None)
     return Scale.covering(0.0, max(reach, 0.001), most=4, margin=0.0)
+
+
+def _own_scale(groups: Sequence[dict[str, Any]], number: int) -> Scale:
+    """Return an axis for the estimates and counts of one class; all else may be beyond it."""
+    entries = [(group["classes"][number], group["failed"]) for group in groups]
+    values = [entry[key] for entry, _ in entries for key in ("share", "classify_and_count")]
+    values += [entry["upper"] for entry, failed in entries if entry["upper"] and not failed]
+    return Scale.covering(0.0, max(*values, 0.001), most=4, margin=0.0)
 
 
 def _rows(scale: Scale) -> list[Tick]:
@@ -185,6 +195,7 @@ class _Frame:
             counted_dots=self.dots(column, "classify_and_count") if self.marked else [],
             doubts=self.doubts(number),
             reference=round(self.down(known[-1]["reference"]), 2),
+            beyond=known[-1]["reference"] > own.high,
             own=_rows(own),
             factor=round(self.scale.high / own.high, 6),
         )
