@@ -64,7 +64,9 @@ class Scale:
     def around_zero(cls, low: float, high: float, most: int = 6) -> Scale:
         """Return a scale of differences, with round limits on both sides of 0."""
         low, high = min(low, 0.0), max(high, 0.0)
-        step = round_step(max(high - low, 1e-4), most)
+        if high - low < 1e-4:
+            low, high = -0.01, 0.01
+        step = round_step(high - low, most)
         low, high = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
         return cls(max(low, -1.0), min(high, 1.0), step, bounds=(-1.0, 1.0))
 
