@@ -373,7 +373,8 @@ def test_a_change_that_is_not_sure_is_said_to_be_so():
     again = summarize(EstimateSet({1: old, 2: sampled([100.0, 300.0, 600.0], seed=3, **view)}))
     assert "From 1 to 2, no share has surely changed; the largest" in again["headline"]
     down = summarize(EstimateSet({1: two(0.3), 2: two(0.295)}))["sentences"]
-    assert any(s.startswith("From 1 to 2, spam has not surely changed: −0.5") for s in down)
+    says = "From 1 to 2, spam has not surely changed: \N{MINUS SIGN}0.5 points"
+    assert any(sentence.startswith(says) for sentence in down)
 
 
 def test_point_estimates_of_groups_name_the_largest_change_without_a_probability():
