@@ -177,9 +177,10 @@ def _quantify(
 
 def _overall(fitted: Fitted, estimates: Estimate | EstimateSet, given: _Options) -> Estimate | None:
     """Return the mix of all groups together, if there are several."""
+    from truemix.estimates import EstimateSet
     from truemix.report.overall import overall_of
 
-    if given.by is None:
+    if not isinstance(estimates, EstimateSet):
         return None
     found = overall_of(estimates)
     return None if found is None else _named(found, fitted, given)
