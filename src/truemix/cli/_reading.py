@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from truemix._arrow_columns import decoded
 from truemix._typing import FloatArray
-from truemix.cli._columns import Codes, Groups, Labels, Rows, groups_of, numbers, read_labels
+from truemix.cli._columns import Labels, Rows, numbers, read_labels
 from truemix.cli._features import Features, about_keys, features_of, keys_among
+from truemix.cli._groups import GroupReader, Groups, name_groups, note_zones
 from truemix.cli._options import InputOptions
 from truemix.cli._progress import Progress
 from truemix.cli.tables.table import GROUP, KEPT, POSTERIOR, Column, Table
@@ -45,12 +46,17 @@ class Target:
 
 
 def read_reference(
-    table: Table, label: str | None, by: str | None, progress: Progress, *, features: bool
+    table: Table,
+    label: str | None,
+    by: Sequence[str] | None,
+    progress: Progress,
+    *,
+    features: bool,
 ) -> Reference:
     """Return labelled items, with the posteriors in columns named like them or with features."""
     label, labels = read_labels(table, label)
     if features:
-        columns = [name for name in table.columns if name not in {label, by}]
+        columns = [name for name in table.columns if name not in {label, *(by or [])}]
         return _with_features(table, labels, columns, progress)
     hint = "If these are features, add --classifier."
     if len(labels.classes) > len(table.columns):
@@ -62,7 +68,7 @@ def read_reference(
     rows = Rows(len(columns))
     for start, batch in table.batches(dict.fromkeys(columns, POSTERIOR)):
         rows.add(numbers(batch.select(columns), table, start))
-    unused = _unused(table, [label, by, *columns])
+    unused = _unused(table, [label, *(by or []), *columns])
     posteriors, off = _checked(rows.array(), table, columns, unused)
     note_reading(table.name, off, unused, progress)
     return Reference(table.name, labels, posteriors)
@@ -157,22 +163,22 @@ def read_target(
 
     Items are the posteriors of the classes ``names``, unless the reference has ``features``.
     """
-    by, keep = inputs.by, inputs.keep or []
+    by, keep = inputs.grouping, inputs.keep or []
     clash = next((name for name in keep if name in names), None)
     if clash is not None:
         raise InputError(
             f"The option --keep names {clash!r}, which is a class; its corrected posterior will "
             "have that name. Leave the option out."
         )
-    groups = None if by is None else Codes(table, by, "group")
-    along = dict.fromkeys(keep, KEPT) | ({} if by is None else {by: GROUP})
+    groups = None if by is None else GroupReader(by, table, {}, table.name)
+    along = dict.fromkeys(keep, KEPT) | dict.fromkeys(groups.columns if groups else [], GROUP)
     reader = TargetReader(table, names, features, along)
-    rows, kept = Rows(reader.n_columns), []
+    rows, kept, codes = Rows(reader.n_columns), [], [np.empty(0, dtype=np.intp)]
     n_rows = 0
     with progress.step("read target") as update:
         for start, batch, items in reader.batches():
             if groups is not None:
-                groups.add(start, batch.column(by))
+                codes.append(groups.encode(start, batch))
             if keep:
                 kept.append(batch.select(keep))
             rows.add(items)
@@ -183,7 +189,13 @@ def read_target(
         if not n_rows:
             raise InputError(f"{table.name} has no rows; at least one item is needed.")
         note_reading(table.name, reader.off, reader.unused, progress)
-    found = None if groups is None else groups_of(groups)
+    found = None
+    if groups is not None and by is not None:
+        note_zones(groups.timed, groups.zones, progress)
+        order, names = name_groups(groups.values, by, groups.timed)
+        places = np.empty(len(order), dtype=np.intp)
+        places[order] = np.arange(len(order))
+        found = Groups(names, places[np.concatenate(codes)])
     return Target(table.name, rows.array(), found, pa.Table.from_batches(kept) if kept else None)
 
 

@@ -31,13 +31,14 @@ _LARGEST_BAG = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class _Options(options.IntervalOptions, options.TargetOptions):
-    by: str | None = options.option(
+    by: list[str] | None = options.option(  # noqa: RUF009
         "COLUMN",
         False,
         "Column of TARGET, or KEY of its folders, with groups: one estimate for each and, if they "
         "follow each other (numbers, dates, weeks, months, versions), the probability that a share "
-        "rose since the group before.",
+        "rose since the group before. Again for groups of several columns, as region and month.",
     )
+    every: str | None = options.option("PERIOD", False, options.EVERY_HELP)
     check: bool | None = options.option(
         None,
         "check, where that is possible",
@@ -122,7 +123,6 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
             target=targets.name,
             n_files=len(targets.files) if targets.listed else None,
             skipped=skipped,
-            by=given.by,
             command=_command(given, method),
             why_not_checked=why_not,
             backtest=tested,
@@ -170,9 +170,8 @@ def _quantify(
     # By their places: names that look alike are sorted as they are here.
     by_place = dict(enumerate(found.groups.values()))
     estimates = fitted.quantifier.quantify_by(by_place, check=check)
-    return EstimateSet(
-        {name: _named(estimates[k], fitted, given) for k, name in enumerate(found.groups)}
-    )
+    named = {name: _named(estimates[k], fitted, given) for k, name in enumerate(found.groups)}
+    return EstimateSet(named, by=given.by, every=given.every)
 
 
 def _overall(fitted: Fitted, estimates: Estimate | EstimateSet, given: _Options) -> Estimate | None:
@@ -304,6 +303,7 @@ def _command(given: _Options, method: options.MethodOptions) -> str:
     names = (
         "label",
         "by",
+        "every",
         "classifier",
         "level",
         "skip_bad_files",
@@ -321,7 +321,7 @@ def _command(given: _Options, method: options.MethodOptions) -> str:
 
 def _failures(summary: dict[str, Any]) -> list[str]:
     """Return what failed, and in which group."""
-    by, whole = summary["by"], summary["overall"]
+    by, whole = summary["grouping"], summary["overall"]
     parts = [] if whole is None else [("all items", whole)]
     parts += [("" if by is None else f"{by} {each['group']}", each) for each in summary["groups"]]
     return [

@@ -107,7 +107,7 @@ def _content(summary: dict[str, Any]) -> dict[str, Any]:
         "last_mix": None if last is None else mix_tables(last, ordered=ordered),
         "posterior": None if detail is None else posterior(detail),
         "changes": changes(summary["change"]),
-        "over_time": over_time(groups, summary.get("gaps", [])) if several and ordered else None,
+        "over_time": over_time(groups, summary["gaps"]) if several and ordered else None,
         "side_by_side": side_by_side(groups) if several and not ordered else None,
         "answers": answers(groups, detail),
         "performance": performance_of(detail),

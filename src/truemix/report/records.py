@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from truemix._group_order import key_columns
+
 _COLUMNS = (
     "class", "share", "lower", "upper", "classify_and_count", "reference", "prob_increase",
     "n_items",
@@ -17,7 +19,7 @@ def summary_records(summary: dict[str, Any]) -> list[dict[str, Any]]:
         unknown, shift = group["unknown"] or {}, group["checks"]["label_shift"]
         adjusted = shift.get("adjusted_p_value")
         of_group = {
-            "group": group["group"],
+            "keys": group["keys"],
             "n_items": group["n_items"],
             "unknown": unknown.get("share"),
             "unknown_lower": unknown.get("lower"),
@@ -35,13 +37,18 @@ def summary_records(summary: dict[str, Any]) -> list[dict[str, Any]]:
 
 def csv_records(summary: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what the CSV output holds: of all records, the columns that say something."""
-    columns = [name for name in _COLUMNS if summary["ordered"] or name != "prob_increase"]
-    if summary["groups"][0]["group"] is not None:
-        columns.insert(0, "group")
+    columns = [name for name in _COLUMNS if summary["along"] is not None or name != "prob_increase"]
     # What was asked for in addition goes behind, the same for all classes of a group.
     if summary["groups"][0]["unknown"] is not None:
         columns += ["unknown", "unknown_lower", "unknown_upper"]
     columns += ["check", "check_p_value"]
     if any(group["range"] for group in summary["groups"]):
         columns += ["range_lower", "range_upper"]
-    return [{name: each[name] for name in columns} for each in summary_records(summary)]
+    told = key_columns(summary["keys"], len(summary["keys"]), columns)
+    return [
+        {
+            **dict(zip(told, each["keys"], strict=True)),
+            **{name: each[name] for name in columns},
+        }
+        for each in summary_records(summary)
+    ]

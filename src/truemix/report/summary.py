@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from truemix._group_order import in_order
+from truemix._group_order import GroupOrder, key_columns
 from truemix._typing import FloatArray
 from truemix._version import __version__
 from truemix.estimates import Estimate, EstimateSet
@@ -26,7 +26,7 @@ from truemix.report.changes import Named, change_of, largest_move
 from truemix.report.notes import notes_of
 from truemix.report.overall import overall_of
 from truemix.report.plain import plain, plain_name
-from truemix.report.sentences import group_name, headline, small, spread, step_last
+from truemix.report.sentences import called_keys, group_name, headline, small, spread, step_last
 from truemix.report.trust import Trust, trust_of
 from truemix.validation import shown_list
 
@@ -80,7 +80,7 @@ def summarize(
     skipped : sequence of str
         Those of them that were left out because they are damaged.
     by : str, optional
-        Name of the column that the groups come from.
+        Name of the column that the groups come from, unless the estimates know.
     command : str, optional
         The command that repeats this.
     why_not_checked : str, optional
@@ -106,8 +106,16 @@ def summarize(
         like these for all groups together, if there are several and it is known. ``change`` is what
         changed from the first group to the last one that passed their checks,
         ``largest_move`` where two groups differ most (see :mod:`truemix.report.changes`). ``ok`` is
-        whether nothing failed, ``ordered`` whether the groups follow each other, ``backtest`` what
-        was given. All values can be written as JSON.
+        whether nothing failed, ``backtest`` what was given. All values can be written as JSON.
+
+        What is known of the order of groups: ``ordered`` is whether all of them follow each other
+        in one ``series``; with several keys (``keys``, the columns) there may be many, each a list
+        of places in ``groups``, and ``along`` is the number of the key that they follow each other
+        in (None without any order). A group has its ``keys``, the place of the group that it
+        ``follows`` (the one that ``prob_increase`` is about) and, for periods, its ``position`` in
+        periods since the first. ``gaps`` are the periods without items: ``first``, ``last``,
+        ``n_periods``, and the place of the group ``after`` which they come. ``grouping`` is what
+        groups are called: their column, or the period (``every``) that its times were put into.
 
     Examples
     --------
@@ -132,8 +140,8 @@ def summarize(
     named = _named(estimates)
     last = named[-1][1]
     many = sum(len(estimate.classes) for _, estimate in named) > _MAX_QUANTILES
-    grouped = isinstance(estimates, EstimateSet)
-    ordered = grouped and in_order(name for name, _ in named)
+    grouped = estimates if isinstance(estimates, EstimateSet) else None
+    order = GroupOrder((None,), None, None) if grouped is None else grouped.order
     trusts = [trust_of(estimate) for _, estimate in named]
     if overall is None and isinstance(estimates, EstimateSet):
         overall = overall_of(estimates)
@@ -145,18 +153,26 @@ def summarize(
         group["performance"] = _performance(estimate, level) if performance else None
         return group
 
+    ordered = order.ordered and grouped is not None
+
     groups = []
     for number, (name, estimate) in enumerate(named):
-        before = named[number - 1][1] if number and ordered else None
+        follows = order.follows[number]
+        before = None if follows is None else named[follows][1]
         shape = estimate is last or not many
-        groups.append(entry(name, estimate, trusts[number], before=before, quantiles=shape))
+        group = entry(name, estimate, trusts[number], before=before, quantiles=shape)
+        group["keys"] = [] if grouped is None else list(map(plain_name, order.parts(number)))
+        group["follows"], group["position"] = follows, order.positions[number]
+        groups.append(group)
     whole = None
     if overall is not None and len(named) > 1:
         whole = entry(None, overall, trust_of(overall), brief=True)
     passed = [each for each, trust in zip(named, trusts, strict=True) if not trust.failed]
     change = change_of(passed, level) if ordered else None
     move = largest_move(passed, level, ordered=ordered)
-    sentences = _sentences(groups, whole, by, trusts, change, move, ordered=ordered)
+    grouping = _grouping(grouped, by)
+    called = grouping["grouping"] if order.n_keys == 1 else None
+    sentences = _sentences(groups, whole, called, trusts, change, move, ordered=ordered)
     n_items = sum(estimate.n_items for _, estimate in named)
     files = {} if n_files is None else {"n_files": n_files, "skipped_files": list(skipped)}
     return {
@@ -167,18 +183,39 @@ def summarize(
         "interval": None if last.draws is None else "equal-tailed",
         "reference": {"name": _file_name(reference), "n_items": plain(n_reference)},
         "target": {"name": _file_name(target), "n_items": n_items, **files},
-        "by": by,
+        **grouping,
         "command": command,
         "headline": " ".join(sentences),
         "sentences": sentences,
         "ok": not any(group["failed"] for group in [*groups, *([whole] if whole else [])]),
-        "ordered": ordered,
         "overall": whole,
         "change": change,
         "largest_move": move,
         "groups": groups,
         "backtest": None if backtest is None else plain(backtest),
         "settings": plain(last.settings),
+    }
+
+
+def _grouping(estimates: EstimateSet | None, by: str | None) -> dict[str, Any]:
+    """Return what groups come from, which of them follow each other and what is between them."""
+    if estimates is None:
+        nothing: dict[str, Any] = {"by": by, "every": None, "keys": [], "grouping": by}
+        return {**nothing, "ordered": False, "along": None, "series": [], "gaps": []}
+    order, every = estimates.order, estimates.every
+    known = estimates.by or ([] if by is None else [by])
+    names = list(known) if len(known) == order.n_keys else []
+    keys = names or key_columns(None, order.n_keys, [])
+    called = keys if names or every else []
+    return {
+        "by": ", ".join(names) or None,
+        "every": every,
+        "keys": keys,
+        "grouping": " and ".join(called_keys(called, every, order.along)) or None,
+        "ordered": order.ordered,
+        "along": order.along,
+        "series": order.series,
+        "gaps": [dict(vars(gap)) for gap in order.gaps],
     }
 
 
