@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import pyarrow as pa
 
 from truemix._typing import FloatArray, IntArray
 from truemix.cli._classifiers import few_threads
+from truemix.cli._decisions import located
 from truemix.cli._features import Features
 from truemix.cli._grouping import Grouping
 from truemix.cli._groups import GroupReader, check_n_groups
@@ -73,6 +75,7 @@ class Summarizer:
     names: list[str]
     features: Features | None
     by: Grouping | None
+    decisions: list[str] | None = None
 
     def attempt(
         self, file: TargetFile, tick: Tick | None = None, table: Table | None = None
@@ -116,9 +119,10 @@ class Summarizer:
         reader = self._reader(table, groups)
         stores, n_rows = GroupStores(), 0
         for numbers, items in self._batches(reader, groups):
-            with nullcontext() if self.features is None else few_threads(len(items)):
-                scored = self.quantifier.posteriors(items)
-            scorer = Scorer(self.quantifier.classes_, len(scored), self.quantifier.scored_by_)
+            scored = self._scored(items, partial(_place, table, n_rows))
+            n_layers, _, n_columns = scored.shape
+            known = self.quantifier.classes_, n_layers, self.quantifier.scored_by_
+            scorer = Scorer(*known, n_columns)
             members: dict[Any, Any] = {None: slice(None)}
             if groups is not None and numbers is not None:
                 members = _members(numbers, groups.values)
@@ -130,6 +134,10 @@ class Summarizer:
         told = () if self.by is None else self.by.columns
         shadowed = tuple(name for name in told if name in file.keys and name in table.columns)
         return FileSummary(stores.summaries(), replace(facts, shadowed=shadowed))
+
+    def _scored(self, items: Any, place: Callable[[int], str]) -> FloatArray:
+        with located(place), nullcontext() if self.features is None else few_threads(len(items)):
+            return self.quantifier.posteriors(items)
 
     def _batches(
         self, reader: TargetReader, groups: GroupReader | None
@@ -157,7 +165,7 @@ class Summarizer:
 
     def _reader(self, table: Table, groups: GroupReader | None) -> TargetReader:
         along = {} if groups is None else dict.fromkeys(groups.columns, GROUP)
-        return TargetReader(table, self.names, self.features, along)
+        return TargetReader(table, self.names, self.features, along, self.decisions)
 
     def _groups(self, file: TargetFile, table: Table | None) -> GroupReader | None:
         """Return what tells the groups of a file: its columns, or the folders that it is in."""
@@ -189,6 +197,10 @@ def _facts(groups: GroupReader | None, **seen: Any) -> FileFacts:
     if groups is None:
         return FileFacts(**seen)
     return FileFacts(zones=frozenset(groups.zones), timed=groups.timed, **seen)
+
+
+def _place(table: Table, start: int, row: int) -> str:
+    return table.place(start + row)
 
 
 def _members(codes: IntArray, values: list[Any]) -> dict[Any, IntArray]:

@@ -4,30 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from truemix._arrow_columns import decoded
-from truemix._typing import FloatArray
+from truemix._typing import FloatArray, IntArray
 from truemix.cli._columns import Labels, Rows, numbers, read_labels
+from truemix.cli._decisions import DecisionRows, decisions_in, read_decisions
 from truemix.cli._features import Features, about_keys, features_of, keys_among
 from truemix.cli._groups import GroupReader, Groups, name_groups, note_zones
 from truemix.cli._options import InputOptions
 from truemix.cli._progress import Progress
-from truemix.cli.tables.table import GROUP, KEPT, POSTERIOR, Column, Table
+from truemix.cli.tables.table import DECISION, GROUP, KEPT, POSTERIOR, Column, Table
 from truemix.exceptions import InputError
 from truemix.validation import ROUNDING, SILENT_SUM_ERROR, check_row_sums, shown_list
 
 
 @dataclass(frozen=True)
 class Reference:
-    """Labelled items: their posteriors, or their features."""
+    """Labelled items: their posteriors, their features, or decisions in the columns so named."""
 
     name: str
     labels: Labels
-    X: FloatArray
+    X: Any
     features: Features | None = None
+    decisions: list[str] | None = None
+    file_rows: IntArray | None = None
+
+    def place(self, row: int) -> str:
+        """Return where an item is in the file."""
+        return f"Row {1 + (row if self.file_rows is None else self.file_rows[row])} of {self.name}"
 
     @property
     def n_items(self) -> int:
@@ -40,9 +48,15 @@ class Target:
     """Items without labels: posteriors or features, groups, and columns to pass through."""
 
     name: str
-    X: FloatArray
+    X: Any
     groups: Groups | None
     kept: pa.Table | None
+    file_rows: IntArray | None = None
+
+    @property
+    def row_numbers(self) -> IntArray:
+        """The number of each item's row in the file, counted from 1."""
+        return 1 + (np.arange(len(self.X)) if self.file_rows is None else self.file_rows)
 
 
 def read_reference(
@@ -52,9 +66,14 @@ def read_reference(
     progress: Progress,
     *,
     features: bool,
+    decisions: list[str] | None = None,
 ) -> Reference:
-    """Return labelled items, with the posteriors in columns named like them or with features."""
+    """Return labelled items, with posteriors in columns named like them, features or decisions."""
     label, labels = read_labels(table, label)
+    if decisions:
+        X = read_decisions(table, decisions, label)
+        note_reading(table.name, 0.0, _unused(table, [label, *(by or []), *decisions]), progress)
+        return Reference(table.name, labels, X, decisions=decisions, file_rows=table.file_rows)
     if features:
         columns = [name for name in table.columns if name not in {label, *(by or [])}]
         return _with_features(table, labels, columns, progress)
@@ -111,9 +130,15 @@ class TargetReader:
         names: list[str],
         features: Features | None,
         along: Mapping[str, Column],
+        decisions: list[str] | None = None,
     ) -> None:
         self.table, self._features, self._along = table, features, along
-        if features is None:
+        self._decided = decisions is not None
+        if decisions is not None:
+            table.need(decisions, "decisions, as --decision says")
+            self._columns = decisions
+            self._wanted = dict.fromkeys(decisions, DECISION)
+        elif features is None:
             self._columns = _posterior_columns(table, names)
             self._wanted = dict.fromkeys(self._columns, POSTERIOR)
         else:
@@ -125,17 +150,18 @@ class TargetReader:
         self.unused = _unused(table, [*along, *self._columns, *left_out])
         self.off = 0.0
 
-    @property
-    def n_columns(self) -> int:
-        """How many numbers each item has."""
-        return len(self._columns)
+    def rows(self) -> Rows | DecisionRows:
+        """Return what collects the items."""
+        return DecisionRows() if self._decided else Rows(len(self._columns))
 
-    def batches(self) -> Iterator[tuple[int, pa.RecordBatch, FloatArray]]:
-        """Yield the first row of each batch, its columns as they are, and its items as numbers."""
+    def batches(self) -> Iterator[tuple[int, pa.RecordBatch, Any]]:
+        """Yield the first row of each batch, its columns as they are, and its items."""
         for start, batch in self.table.batches({**self._along, **self._wanted}):
             yield start, batch, self._items(batch, start)
 
-    def _items(self, batch: pa.RecordBatch, start: int) -> FloatArray:
+    def _items(self, batch: pa.RecordBatch, start: int) -> Any:
+        if self._decided:
+            return decisions_in(batch, self._columns, self.table, start)
         if self._features is not None:
             used = pa.table({name: decoded(batch.column(name)) for name in self._columns})
             return self._features.array(used, self.table, start)
@@ -158,10 +184,12 @@ def read_target(
     features: Features | None,
     inputs: InputOptions,
     progress: Progress,
+    decisions: list[str] | None = None,
 ) -> Target:
     """Return the items of a target, their groups, and columns to pass through.
 
-    Items are the posteriors of the classes ``names``, unless the reference has ``features``.
+    Items are the posteriors of the classes ``names``, unless the reference has ``features`` or
+    ``decisions``.
     """
     by, keep = inputs.grouping, inputs.keep or []
     clash = next((name for name in keep if name in names), None)
@@ -172,8 +200,8 @@ def read_target(
         )
     groups = None if by is None else GroupReader(by, table, {}, table.name)
     along = dict.fromkeys(keep, KEPT) | dict.fromkeys(groups.columns if groups else [], GROUP)
-    reader = TargetReader(table, names, features, along)
-    rows, kept, codes = Rows(reader.n_columns), [], [np.empty(0, dtype=np.intp)]
+    reader = TargetReader(table, names, features, along, decisions)
+    rows, kept, codes = reader.rows(), [], [np.empty(0, dtype=np.intp)]
     n_rows = 0
     with progress.step("read target") as update:
         for start, batch, items in reader.batches():
@@ -196,7 +224,8 @@ def read_target(
         places = np.empty(len(order), dtype=np.intp)
         places[order] = np.arange(len(order))
         found = Groups(names, places[np.concatenate(codes)])
-    return Target(table.name, rows.array(), found, pa.Table.from_batches(kept) if kept else None)
+    beside = pa.Table.from_batches(kept) if kept else None
+    return Target(table.name, rows.array(), found, beside, table.file_rows)
 
 
 def note_reading(name: str, off: float, unused: Sequence[str], progress: Progress) -> None:
