@@ -14,6 +14,7 @@ from truemix._typing import FloatArray, IntArray
 from truemix.cli._classifiers import few_threads
 from truemix.cli._columns import Codes, check_n_groups
 from truemix.cli._features import Features
+from truemix.cli._posterior_columns import Layout, PosteriorFacts
 from truemix.cli._reading import TargetReader
 from truemix.cli._targets import TargetFile
 from truemix.cli.tables import open_table
@@ -42,7 +43,7 @@ class FileFacts:
     """What was seen in a file, and the sentence about what was wrong with it, if anything was."""
 
     n_rows: int = 0
-    off: float = 0.0
+    posteriors: PosteriorFacts = field(default_factory=PosteriorFacts)
     unused: list[str] = field(default_factory=list)
     shadowed: bool = False
     problem: str | None = None
@@ -66,7 +67,7 @@ class Summarizer:
     """How files become summaries: by this quantifier, and by these groups."""
 
     quantifier: Quantifier
-    names: list[str]
+    layout: Layout
     features: Features | None
     by: str | None
 
@@ -117,7 +118,7 @@ class Summarizer:
             if tick is not None:
                 tick(n_rows, table.share_read)
         shadowed = key is not None and self.by in table.columns
-        facts = FileFacts(n_rows, reader.off, reader.unused, shadowed)
+        facts = FileFacts(n_rows, reader.facts, reader.unused, shadowed)
         return FileSummary(stores.summaries(), facts)
 
     def _batches(
@@ -147,7 +148,7 @@ class Summarizer:
     def _reader(self, file: TargetFile, table: Table) -> TargetReader:
         along = {} if self.by is None or self.by in file.keys else {self.by: GROUP}
         need_groups(file, table, self.by)
-        return TargetReader(table, self.names, self.features, along)
+        return TargetReader(table, self.layout, self.features, along)
 
     def _key(self, file: TargetFile) -> str | None:
         """Return the group that all items of a file are in, as its folder says."""

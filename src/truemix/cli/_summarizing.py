@@ -22,6 +22,7 @@ from truemix.cli._file_summaries import (
     opened,
 )
 from truemix.cli._options import MethodOptions, TargetOptions
+from truemix.cli._posterior_columns import merged_facts
 from truemix.cli._progress import Progress
 from truemix.cli._reading import note_reading
 from truemix.cli._targets import TargetFile, Targets
@@ -90,7 +91,7 @@ def learn_and_summarize(
             first = opened(file, stack)
             need_groups(file, first, inputs.by)
         learner = read_learner(source, quantifier, inputs, options, progress, inputs.by)
-        summarizer = Summarizer(learner.quantifier, learner.names, learner.features, inputs.by)
+        summarizer = Summarizer(learner.quantifier, learner.layout, learner.features, inputs.by)
         with progress.step("read target"), bad():
             summarizer.check_header(file, first)
         fitted = learner.fitted(options, progress)
@@ -220,7 +221,8 @@ class Ledger:
             have = "has" if n_files == 1 else "have"
             raise InputError(f"{name} {have} no rows; at least one item is needed.")
         unused = dict.fromkeys(column for each in facts for column in each.unused)
-        note_reading(name, max(each.off for each in facts), list(unused), progress)
+        posteriors = merged_facts([each.posteriors for each in facts])
+        note_reading(name, posteriors, list(unused), progress)
         if any(each.shadowed for each in facts):
             progress.note(
                 f"the names of folders tell {by!r}; the column of that name was not used."

@@ -147,8 +147,7 @@ def search(
     candidate = _candidate(choice.method, grid)
     with progress.step("read reference"), ExitStack() as stack:
         table = open_table(open_source(inputs.reference, stack))
-        features = choice.classifier is not None
-        reference = read_reference(table, inputs.label, None, progress, features=features)
+        reference = read_reference(table, inputs, None, progress)
     # What depends on the data: a classifier, and a prior by class.
     give_classifier(candidate, choice.classifier, reference, choice.method)
     if choice.method.prior and "prior" in candidate.get_params() and "prior" not in grid:

@@ -16,6 +16,7 @@ from truemix.cli import _methods as methods
 from truemix.cli._classifiers import ClassifierChoice, classifier_choice, few_threads, pipeline
 from truemix.cli._features import Features, training_columns
 from truemix.cli._options import InputOptions, MethodOptions, ReferenceOptions
+from truemix.cli._posterior_columns import Layout, check_columns, layout_of
 from truemix.cli._progress import Progress
 from truemix.cli._reading import Reference, Target, read_reference, read_target
 from truemix.cli.tables import open_table
@@ -54,14 +55,8 @@ class Learner:
     quantifier: Quantifier
     name: str
     reference: Reference | None
+    layout: Layout
     model: Any = None
-
-    @property
-    def names(self) -> list[str]:
-        """The classes as columns are named after them."""
-        if self.reference is not None:
-            return self.reference.labels.names
-        return [str(label) for label in self.quantifier.classes_.tolist()]
 
     @property
     def features(self) -> Features | None:
@@ -126,7 +121,7 @@ def prepare(
             table.need([inputs.key], "as --key says")
             inputs = replace(inputs, keep=list(dict.fromkeys([inputs.key, *(inputs.keep or [])])))
         learner = read_learner(source, quantifier, inputs, options, progress, inputs.by)
-        target = read_target(table, learner.names, learner.features, inputs, progress)
+        target = read_target(table, learner.layout, learner.features, inputs, progress)
     fitted = learner.fitted(options, progress)
     return Prepared(**vars(fitted), target=target)
 
@@ -149,15 +144,17 @@ def read_learner(
     if quantifier is None:
         if inputs.label is not None:
             progress.note(f"--label is not needed: {source.name} is a saved quantifier.")
+        check_columns(inputs)
         with progress.step("read quantifier"):
-            return Learner(_load(source, options, inputs.classifier), source.name, None)
+            loaded = _load(source, options, inputs.classifier)
+            classes = [str(label) for label in loaded.classes_.tolist()]
+            return Learner(loaded, source.name, None, layout_of(inputs, classes))
     choice = None if inputs.classifier is None else classifier_choice(inputs.classifier)
     with progress.step("read reference"):
-        reference = read_reference(
-            open_table(source), inputs.label, by, progress, features=choice is not None
-        )
+        reference = read_reference(open_table(source), inputs, by, progress)
     model = give_classifier(quantifier, choice, reference, options)
-    return Learner(quantifier, reference.name, reference, model)
+    layout = reference.layout or Layout(reference.labels.names)
+    return Learner(quantifier, reference.name, reference, layout, model)
 
 
 def give_classifier(

@@ -252,10 +252,8 @@ def _with_labels(
 
     check_choice(given.assumption or ROBUST, "--assumption", options.ASSUMPTIONS)
     inputs = options.InputOptions(
-        reference=given.reference,
+        **options.reference_options(given),
         target=given.targets[0],
-        label=given.label,
-        classifier=given.classifier,
         keep=None if given.label is None or given.labelled else [given.label],
         key=given.key,
     )
@@ -297,7 +295,7 @@ def _command(given: _Options, method: options.MethodOptions) -> str:
     names = (
         "label",
         "by",
-        "classifier",
+        *options.COLUMN_OPTIONS,
         "level",
         "skip_bad_files",
         "performance",

@@ -69,12 +69,15 @@ def tune(method: Annotated[options.MethodOptions, options.MODEL_OPTIONS], given:
         chosen = choice.with_setting(found.content["best"])
         if found.complete and out is None:
             words = ["truemix", "estimate", given.reference, "TARGET"]
-            words += arguments_of({"label": given.label, **chosen.options()})
+            columns = {name: getattr(given, name) for name in options.COLUMN_OPTIONS}
+            words += arguments_of({"label": given.label, **columns, **chosen.options()})
             progress.show(f"To use the best: {shlex.join(words)}")
         elif found.complete and out is not None:
             save_chosen(found, chosen, out, progress)
             progress.show(f"Wrote {out}")
-            progress.show(f"To use it: truemix estimate {shlex.quote(out)} TARGET")
+            words = ["truemix", "estimate", out, "TARGET"]
+            words += arguments_of({name: getattr(given, name) for name in options.COLUMN_OPTIONS})
+            progress.show(f"To use it: {shlex.join(words)}")
     if not found.complete:
         raise typer.Exit(INTERRUPTED)
 
