@@ -111,7 +111,7 @@ def test_wrong_features(files, tmp_path, capsys):
 
     assert sentence(target.drop(columns="size")) == (
         "wrong.csv has no column 'size' (a feature in reference.csv); its columns are 'colour', "
-        "'born', 'tame', 'empty', 'week'. Add it, or drop it from the reference."
+        "'born', 'tame', 'empty', 'week'. Add it, or leave it out of training: --drop."
     )
     assert sentence(target.assign(size="large")) == (
         "Line 2 of wrong.csv has 'large' in column 'size'; expected a number."

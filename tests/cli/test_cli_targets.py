@@ -221,8 +221,8 @@ def test_nothing_is_found(estimate, tmp_path):
         "JSON Lines, Parquet, Arrow or NPZ). Check it, and the folder that it begins in."
     )
     assert estimate(tmp_path / "target.csv", tmp_path / "no.csv", *PCC, call=fails) == (
-        f"There is no file {tmp_path / 'no.csv'}; expected a table (CSV, TSV, JSON Lines, Parquet, Arrow or "
-        "NPZ), or - for stdin. Check the name."
+        f"There is no file {tmp_path / 'no.csv'}; expected a table (CSV, TSV, JSON Lines, "
+        "Parquet, Arrow or NPZ), or - for stdin. Check the name."
     )
 
 

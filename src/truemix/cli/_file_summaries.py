@@ -70,6 +70,7 @@ class Summarizer:
     layout: Layout
     features: Features | None
     by: str | None
+    capacity: int | None = None
 
     def attempt(
         self, file: TargetFile, tick: Tick | None = None, table: Table | None = None
@@ -105,7 +106,7 @@ class Summarizer:
         reader = self._reader(file, table)
         key = self._key(file) if self.by in file.keys else None
         codes = None if self.by is None or key is not None else Codes(table, self.by, "group")
-        stores, n_rows = GroupStores(), 0
+        stores, n_rows = GroupStores(self.capacity), 0
         for numbers, items in self._batches(reader, codes):
             with nullcontext() if self.features is None else few_threads(len(items)):
                 scored = self.quantifier.posteriors(items)
@@ -170,6 +171,8 @@ class Summarizer:
     def _saved(self, file: TargetFile) -> FileSummary:
         """Return a summary that was written before, if it is one by this quantifier."""
         summary = load_summary(file, self.quantifier)
+        if self.capacity is not None:
+            summary = summary.limited(self.capacity)
         return FileSummary({self._key(file): summary}, FileFacts(summary.n_items))
 
 

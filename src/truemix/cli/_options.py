@@ -187,6 +187,12 @@ class TargetOptions(ReferenceOptions):
         "- is stdin.",
     )
     by: str | None = None
+    sample: int | None = option(
+        "N",
+        "200000",
+        "Keep a random sample of N distinct rows of TARGET, of each group; it does not depend on "
+        "their order. Intervals are about all of TARGET and include the error of the sample.",
+    )
     skip_bad_files: bool = flag(
         "Go on without files of TARGET that are damaged or wrong; how many is said.",
         "--skip-bad-files",

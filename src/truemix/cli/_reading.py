@@ -115,6 +115,7 @@ def _with_features(
             f"{table.name} has no feature columns beside the label{found}; expected at least one "
             "to train a classifier on."
         )
+    progress.note(f"features in {table.name}: {shown_list(used)}.")
     if keys:
         progress.note(about_keys(keys, table.name))
     dropped = dict.fromkeys(given.drop or [], "--drop")
@@ -148,7 +149,7 @@ class TargetReader:
             self.unused = reader.unused
             return
         what = f"a feature in {features.reference}"
-        table.need(features.types, what, "Add it, or leave it out of training with --drop.")
+        table.need(features.types, what, "Add it, or leave it out of training: --drop.")
         self._items = partial(_features_in, features, table)
         self.n_columns = len(features.types)
         self._wanted = {name: Column("feature", kind) for name, kind in features.types.items()}

@@ -25,6 +25,7 @@ from truemix.cli._options import MethodOptions, TargetOptions
 from truemix.cli._posterior_columns import merged_facts
 from truemix.cli._progress import Progress
 from truemix.cli._reading import note_reading
+from truemix.cli._row_sample import capacity_of
 from truemix.cli._targets import TargetFile, Targets
 from truemix.cli._work import Fitted, read_learner, unfitted
 from truemix.cli.tables.source import Source
@@ -82,6 +83,7 @@ def learn_and_summarize(
 ) -> tuple[Fitted, Summarized]:
     """Fit on REFERENCE and summarise a target; files are looked at before anything takes long."""
     check_where(inputs, targets)
+    capacity = capacity_of(inputs.sample)
     file, first = targets.files[0], None
     # A bad file that is to be skipped is met again when it is read.
     bad: Any = partial(suppress, InputError) if inputs.skip_bad_files else nullcontext
@@ -91,7 +93,9 @@ def learn_and_summarize(
             first = opened(file, stack)
             need_groups(file, first, inputs.by)
         learner = read_learner(source, quantifier, inputs, options, progress, inputs.by)
-        summarizer = Summarizer(learner.quantifier, learner.layout, learner.features, inputs.by)
+        summarizer = Summarizer(
+            learner.quantifier, learner.layout, learner.features, inputs.by, capacity
+        )
         with progress.step("read target"), bad():
             summarizer.check_header(file, first)
         fitted = learner.fitted(options, progress)

@@ -48,7 +48,15 @@ def backtest(method: options.MethodOptions, given: _Options) -> None:
     those of counting, and how often intervals held the truth; CSV has a row for each mixture.
     """
     from truemix.cli._methods import level_of
-    from truemix.cli._output import end_with, reporting, show_result, write
+    from truemix.cli._output import (
+        PAGES,
+        check_ending,
+        check_result_ending,
+        end_with,
+        reporting,
+        show_result,
+        write,
+    )
     from truemix.cli._work import read_learner, unfitted
     from truemix.cli.tables.source import open_source
     from truemix.trust.backtest import backtest_table, failed_sentence
@@ -57,6 +65,8 @@ def backtest(method: options.MethodOptions, given: _Options) -> None:
     with ExitStack() as stack:
         source = open_source(given.reference, stack)
         progress = stack.enter_context(reporting(given, files, [given.reference]))
+        check_result_ending("--out", given.out, given)
+        check_ending("--report", given.report, PAGES)
         level = level_of(given.level, method.method)
         quantifier = unfitted(source, method)
         if quantifier is None:

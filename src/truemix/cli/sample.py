@@ -118,6 +118,7 @@ def _content(
         "n": len(choice.rows),
         "width": width,
         "needed": needed,
+        **prepared.columns,
         "forecast": plain(records),
     }
 

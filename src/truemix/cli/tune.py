@@ -50,11 +50,12 @@ def tune(method: Annotated[options.MethodOptions, options.MODEL_OPTIONS], given:
     """
     from truemix.cli._classifiers import classifier_choice
     from truemix.cli._methods import arguments_of
-    from truemix.cli._output import check_outputs, reporting, show_result
+    from truemix.cli._output import check_archive_ending, check_outputs, reporting, show_result
     from truemix.cli._tuning import Choice, save_chosen, search
 
     out = given.out
     check_outputs({"--out": out}, [given.reference])
+    check_archive_ending("--out", out)
     if out is not None and given.classifier is not None:
         raise InputError(
             "With --classifier there is nothing for --out to save: loading a classifier would mean "

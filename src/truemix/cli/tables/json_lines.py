@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
@@ -114,7 +114,7 @@ class JsonLinesTable(Table):
 
     # --- lines --------------------------------------------------------------------------------
 
-    def _blocks(self, n_bytes: int) -> Iterator[tuple[int, bytes]]:
+    def _blocks(self, n_bytes: int) -> Generator[tuple[int, bytes]]:
         """Yield whole lines of about so many bytes together, and the number of the first one."""
         line = 1
         with self.source.path.open("rb") as file:
