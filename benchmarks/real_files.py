@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shlex
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +34,9 @@ EMPLOYMENT = (
 )  # fmt: skip
 COMMANDS = (
     MC,
-    (*MC, "--method", "emq"),
-    EMPLOYMENT,
     (*EMPLOYMENT, "--sample", "20000"),
     (*EMPLOYMENT, "--by", "year", "--sample", "20000"),
+    EMPLOYMENT,
 )
 
 
@@ -56,14 +55,18 @@ def true_mix(folder: Path, command: tuple[str, ...]) -> dict[Any, pd.Series]:
 
 
 def run(folder: Path, command: tuple[str, ...]) -> tuple[dict[str, Any], float]:
-    """Run a command in the folder of the files, and return its answer and the seconds it took."""
+    """Run a command in the folder of the files; return its answer and the seconds of one core.
+
+    Processor time: what else runs on the machine does not count.
+    """
     words = [sys.executable, "-m", "truemix.cli", "estimate", *command, "--format", "json"]
-    began = time.perf_counter()
+    began = os.times()
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
-    seconds = time.perf_counter() - began
+    ended = os.times()
+    used = ended.children_user - began.children_user + ended.children_system - began.children_system
     if done.returncode not in {0, 3}:
         raise SystemExit(done.stderr)
-    return json.loads(done.stdout), seconds
+    return json.loads(done.stdout), used
 
 
 def rows_of(answer: dict[str, Any], truth: dict[Any, pd.Series]) -> list[str]:
@@ -94,7 +97,7 @@ def main() -> None:
     folder = parser.parse_args().folder / DATA
     for command in COMMANDS:
         answer, seconds = run(folder, command)
-        print(f"\n`truemix estimate {shlex.join(command)}`: {seconds:.0f} s\n")
+        print(f"\n`truemix estimate {shlex.join(command)}`: {seconds:.0f} s of one core\n")
         print("| group | class | truth | estimate | interval | counted | check |")
         print("|---|---|---|---|---|---|---|")
         print("\n".join(rows_of(answer, true_mix(folder, command))), flush=True)
