@@ -14,7 +14,8 @@ from truemix._typing import FloatArray, IntArray
 from truemix.cli._classifiers import few_threads
 from truemix.cli._columns import Codes, check_n_groups
 from truemix.cli._features import Features
-from truemix.cli._posterior_columns import Layout, PosteriorFacts
+from truemix.cli._layout import Layout
+from truemix.cli._posterior_columns import PosteriorFacts
 from truemix.cli._reading import TargetReader
 from truemix.cli._targets import TargetFile
 from truemix.cli.tables import open_table

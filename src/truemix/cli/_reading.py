@@ -12,15 +12,9 @@ from truemix._arrow_columns import decoded
 from truemix._typing import FloatArray
 from truemix.cli._columns import Codes, Groups, Labels, Rows, groups_of, read_labels
 from truemix.cli._features import Features, about_keys, features_of, keys_among
+from truemix.cli._layout import CLASS, Layout, check_columns, layout_of
 from truemix.cli._options import InputOptions, ReferenceOptions
-from truemix.cli._posterior_columns import (
-    CLASS,
-    Layout,
-    PosteriorFacts,
-    PosteriorReader,
-    check_columns,
-    layout_of,
-)
+from truemix.cli._posterior_columns import PosteriorFacts, PosteriorReader
 from truemix.cli._progress import Progress
 from truemix.cli.tables.table import GROUP, KEPT, Column, Table
 from truemix.exceptions import InputError

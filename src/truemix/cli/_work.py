@@ -15,8 +15,8 @@ from truemix._typing import FloatArray
 from truemix.cli import _methods as methods
 from truemix.cli._classifiers import ClassifierChoice, classifier_choice, few_threads, pipeline
 from truemix.cli._features import Features, training_columns
+from truemix.cli._layout import Layout, check_columns, layout_of
 from truemix.cli._options import InputOptions, MethodOptions, ReferenceOptions
-from truemix.cli._posterior_columns import Layout, check_columns, layout_of
 from truemix.cli._progress import Progress
 from truemix.cli._reading import Reference, Target, read_reference, read_target
 from truemix.cli.tables import open_table
