@@ -4,13 +4,12 @@ The files are example data in a wheel of the package nannyml (Apache-2.0) on PyP
 
     pip download --no-deps nannyml
     unzip nannyml-*.whl 'nannyml/datasets/data/*' -d FOLDER
-    python benchmarks/real_files.py FOLDER
+    python benchmarks/real_files.py FOLDER [--out docs/results/real-files.md]
 
 ``mc_*.csv`` are 60,000 labelled and 60,000 unlabelled applications with the posteriors of three
 classes, rounded to two decimals, in columns ``y_pred_proba_…``; ``employment_MA_*.pq`` 68,785 and
 208,892 people with the probability of being employed in one column. The labels of the unlabelled
-ones are in files of their own, which only this script reads. Prints a table for
-docs/results/real-files.md.
+ones are in files of their own, which only this script reads.
 """
 
 from __future__ import annotations
@@ -26,6 +25,24 @@ from typing import Any
 
 import pandas as pd
 
+from common import publish
+
+INTRODUCTION = """\
+# Files that nobody here made
+
+Example files in the wheel of `nannyml` (PyPI), as they were downloaded: no column was renamed or
+prepared. The labels of the unlabelled files are in files of their own, which only the benchmark
+reads, as the truth. Intervals are at 95 %, about these very items. Seconds are of processor time,
+with reading, choice of settings, check and self-calibration. Made by
+`python benchmarks/real_files.py FOLDER --out docs/results/real-files.md`.
+
+- `mc_*.csv`: 60,000 labelled and 60,000 unlabelled applications; posteriors of three classes with
+  two decimals, in columns `y_pred_proba_…`, whose pattern is found. The mix hardly changes, but
+  items of a class look different: the check fails, the exit code is 3, and the output shows a range
+  over other assumptions, which holds the truth where the interval does not.
+- `employment_MA_*.pq`: 68,785 and 208,892 people, one column with the probability of being
+  employed. Counting is off by three points.
+"""
 DATA = Path("nannyml", "datasets", "data")
 MC = ("mc_reference.csv", "mc_analysis.csv", "--label", "y_true")
 EMPLOYMENT = (
@@ -94,13 +111,23 @@ def main() -> None:
     """Run all commands and print their answers beside the truth."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="where the wheel was unpacked")
-    folder = parser.parse_args().folder / DATA
+    parser.add_argument("--out", type=Path, help="write the page to this file too")
+    given = parser.parse_args()
+    folder = given.folder / DATA
+    lines = [INTRODUCTION]
     for command in COMMANDS:
         answer, seconds = run(folder, command)
-        print(f"\n`truemix estimate {shlex.join(command)}`: {seconds:.0f} s of one core\n")
-        print("| group | class | truth | estimate | interval | counted | check |")
-        print("|---|---|---|---|---|---|---|")
-        print("\n".join(rows_of(answer, true_mix(folder, command))), flush=True)
+        lines += [
+            f"## {seconds:.0f} seconds of one core",
+            "",
+            f"```\ntruemix estimate {shlex.join(command)}\n```",
+            "",
+            "| group | class | truth | estimate | interval | counted | check |",
+            "|---|---|---|---|---|---|---|",
+            *rows_of(answer, true_mix(folder, command)),
+            "",
+        ]
+    publish("\n".join(lines).rstrip(), given.out)
 
 
 if __name__ == "__main__":
