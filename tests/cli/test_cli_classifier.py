@@ -51,7 +51,10 @@ def test_each_classifier_finds_the_mix(files, capsys, classifier):
     options = ["--classifier", classifier, "--method", "emq", "--calibration", "bcts"]
     done = run(capsys, "estimate", *files, *LABEL, *options, "--format", "json", "--by", "week")
     assert done.code == 0
-    assert done.err == "Note: not used in target.csv: 'empty'.\n"
+    assert done.err == (
+        "Note: features in reference.csv: 'size', 'colour', 'born', 'tame'.\n"
+        "Note: not used in target.csv: 'empty'.\n"
+    )
     assert done.json["settings"]["classifier"] == classifier
     dogs = [group["classes"][1]["share"] for group in done.json["groups"]]
     # Three groups of about 100 with a share of 0.8, from features that overlap.
