@@ -2,34 +2,28 @@
 
     python benchmarks/trust.py --data FOLDER [--sets NAME …] [--n-bags N] [--out FILE]
 
-Half of each tabular set are references (logistic regression, out-of-fold), targets of up to 500
-items come from the other half, as they are or with one of four violations (``violations.py``).
-Results of finished sets are kept in ``--cache``.
+Half of each tabular set, at most 3,000 items, are references (logistic regression, out-of-fold);
+targets of up to 500 items come from as many others, as they are or with one of four violations
+(``violations.py``). What is expensive about a target is made once and kept in ``--cache``
+(``trust_targets.py``); labels are drawn several times for each.
 """
 
 import argparse
-import json
 from pathlib import Path
 
 import numpy as np
 
-from accuracy_baselines import atc, doc, leap
 from common import publish
-from truemix import BayesianKDEy, metrics
+from truemix import metrics
 from truemix.estimates.intervals import interval_of
-from truemix.trust.labelled_estimate import labelled_items
-from truemix.trust.prediction_powered import labels_only
-from violations import LABEL_SHIFT, TABULAR, VIOLATIONS, read, violated
+from truemix.trust.prediction_powered import labels_only, prediction_powered
+from truemix.trust.robust import RobustMixture, as_counts, draw, measured_alone, prior_weight
+from trust_targets import KINDS, LABEL_SHIFT, SIZE, targets
+from violations import CHOSEN_ON, MAX_ITEMS, TABULAR
 
-SIZE = 500
 LEVEL = 0.95
 LABELS = (25, 50, 100, 200)
-KINDS = (LABEL_SHIFT, *VIOLATIONS)
-# How far ranges reach was chosen on these sets; everything else on simulated data.
-RANGES_CHOSEN_ON = (
-    "academic-success", "cmc", "image_seg", "mhr", "obesity", "page_block", "phishing",
-    "waveform-v1", "wine-quality", "yeast",
-)  # fmt: skip
+DRAWS = 1000
 METHODS = ("label shift", "robust", "prediction-powered", "labels only")
 
 
@@ -43,96 +37,60 @@ def scores(truth, draws):
     ]
 
 
-def with_labels(estimate, y, n, rng):
-    """Return the scores of each method with n labels drawn at random."""
-    K = len(estimate.classes)
-    truth = np.bincount(y, minlength=K) / len(y)
-    chosen = np.sort(rng.choice(len(y), n, replace=False))
-    labels = {int(row): int(y[row]) for row in chosen}
-    found = {"label shift": scores(truth, estimate.draws)}
-    for name, assumption in (("robust", "robust"), ("prediction-powered", "none")):
-        items = labelled_items(estimate.batch, labels, None, assumption)
-        found[name] = scores(truth, items.applied_to(estimate).draws)
-    inclusion = np.full(n, n / len(y))
-    batch, _ = labels_only(y[chosen], inclusion, K, len(y), 1000, rng)
-    found["labels only"] = scores(truth, batch)
-    return found
+def truth_of(kept):
+    """Return the mix of a target."""
+    y = kept["labels"]
+    return np.bincount(y, minlength=kept["predicted"].shape[1]) / len(y)
 
 
-def accuracy(data, estimate, P, y):
-    """Return the errors of predicted accuracies, and whether the interval holds the true one."""
-    Q = P.mean(axis=0)
-    # What performance() is about: decisions of the models that score the items.
-    true = float((P.argmax(axis=2) == y).mean())
-    found = estimate.performance().summary()["accuracy"]
-    R, labels = data.posteriors, data.labels
-    return {
-        "truemix": abs(found["value"] - true),
-        "ATC": abs(atc(R, labels, Q) - true),
-        "DoC": abs(doc(R, labels, Q) - true),
-        "LEAP": abs(leap(R, labels, Q, estimate.prevalence) - true),
-        "inside": bool(found["lower"] <= true <= found["upper"]),
-        "width": found["upper"] - found["lower"],
-    }
+def with_labels(kept, n, rng):
+    """Return the scores of each method with n labels drawn at random, in the order of METHODS."""
+    y, truth = kept["labels"], truth_of(kept)
+    K, n_items = len(truth), len(y)
+    chosen = np.sort(rng.choice(n_items, n, replace=False))
+    known, inclusion = np.bincount(y[chosen], minlength=K), np.full(n, n / n_items)
+    measured = prediction_powered(kept["predicted"], np.ones(n_items), chosen, y[chosen], inclusion)
+    prior = prior_weight(float(kept["p_value"]))
+    robust, _ = RobustMixture.of_draws(kept["batch"], kept["source"], prior).after(
+        measured, n_items
+    )
+    found = [scores(truth, kept["batch"])]
+    for components in (robust, [measured_alone(measured, n_items)]):
+        shares, _ = draw(components, measured.degrees, DRAWS, rng)
+        found.append(scores(truth, as_counts(shares, known, n_items)))
+    batch, _ = labels_only(y[chosen], inclusion, K, n_items, DRAWS, rng)
+    return [*found, scores(truth, batch)]
 
 
-def run(folder, name, n_bags):
-    """Return one record for each target."""
-    records = []
-    for new_kind in (False, True):
-        data = read(folder, name, new_kind=new_kind)
-        quantifier = BayesianKDEy(random_state=0).fit(data.posteriors, data.labels)
-        kinds = [kind for kind in KINDS if (kind == "new kind of items") == new_kind]
-        for kind in kinds:
-            for number in range(n_bags):
-                rng = np.random.default_rng([number, KINDS.index(kind)])
-                X, y = violated(data, kind, SIZE, rng)
-                P = data.trained.score(X, crossfit=True)
-                estimate = quantifier.quantify(P, check=True)
-                truth = np.bincount(y, minlength=data.n_classes) / len(y)
-                record = {"kind": kind, "n_items": len(y)}
-                record["p_value"] = estimate.checks["label_shift"].summary()["p_value"]
-                record["failed"] = not estimate.checks["label_shift"].passed
-                if record["failed"]:
-                    low, high = estimate.range().T
-                    inside = (low <= truth) & (truth <= high)
-                    record["range"] = [float(inside.mean()), bool(inside.all())]
-                    record["range width"] = float((high - low).mean())
-                record["interval"] = scores(truth, estimate.draws)
-                record["labels"] = {
-                    n: with_labels(estimate, y, n, rng) for n in LABELS if n <= len(y) // 2
-                }
-                if kind == LABEL_SHIFT:
-                    record["accuracy"] = accuracy(data, estimate, P, y)
-                records.append(record)
-    return records
+def label_scores(found, n_samples):
+    """Return the mean scores ``(method, 3)`` of one data set by kind and number of labels."""
+    rows = {}
+    for (kind, number), kept in found.items():
+        n_items = len(kept["labels"])
+        for n in LABELS:
+            if n <= n_items // 2:
+                rng = np.random.default_rng([number, KINDS.index(kind), n])
+                rows.setdefault((kind, n), []).extend(
+                    with_labels(kept, n, rng) for _ in range(n_samples)
+                )
+    return {key: np.mean(values, axis=0) for key, values in rows.items()}
 
 
-def labels_table(results, names):
-    """Return error, coverage and width by violation, labels and method."""
+def labels_table(scored, names):
+    """Return error, coverage and width by violation, labels and method; sets count equally."""
     lines = [
         "| target | labels | " + " | ".join(METHODS) + " |",
         "|---|---:|" + "---|" * len(METHODS),
     ]
     for kind in KINDS:
         for n in LABELS:
-            cells = []
-            for method in METHODS:
-                rows = [
-                    np.mean([r["labels"][str(n)][method] for r in found], axis=0)
-                    for name in names
-                    if (
-                        found := [
-                            r for r in results[name] if r["kind"] == kind and str(n) in r["labels"]
-                        ]
-                    )
+            rows = [scored[name][kind, n] for name in names if (kind, n) in scored[name]]
+            if rows:
+                cells = [
+                    f"{100 * error:.2f} · {100 * covered:.1f} % · {100 * width:.1f}"
+                    for error, covered, width in np.mean(rows, axis=0)
                 ]
-                if rows:
-                    error, covered, width = np.mean(rows, axis=0)
-                    cells.append(f"{100 * error:.2f} · {100 * covered:.0f} % · {100 * width:.1f}")
-                else:
-                    cells.append("")
-            lines.append(f"| {kind} | {n} | {' | '.join(cells)} |")
+                lines.append(f"| {kind} | {n} | {' | '.join(cells)} |")
     return lines
 
 
@@ -144,70 +102,95 @@ def range_table(results, names):
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for kind in KINDS:
-        records = [r for name in names for r in results[name] if r["kind"] == kind]
+        records = [r for name in names for (k, _), r in results[name].items() if k == kind]
         failed = [r for r in records if r["failed"]]
         cells = [f"{100 * len(failed) / len(records):.0f} % of {len(records)}"]
         if failed:
-            cells += [f"{100 * np.mean([r['range'][i] for r in failed]):.0f} %" for i in (0, 1)]
-            cells.append(f"{100 * np.mean([r['range width'] for r in failed]):.1f}")
-            cells.append(f"{100 * np.mean([r['interval'][2] for r in failed]):.1f}")
-            cells.append(f"{100 * np.mean([r['interval'][1] for r in failed]):.0f} %")
+            rows = []
+            for each in failed:
+                truth = truth_of(each)
+                low, high = each["lower"].min(axis=0), each["upper"].max(axis=0)
+                inside = (low <= truth) & (truth <= high)
+                _, covered, width = scores(truth, each["batch"])
+                rows.append([inside.mean(), inside.all(), (high - low).mean(), width, covered])
+            shares, whole, wide, narrow, covered = 100 * np.mean(rows, axis=0)
+            cells += [f"{shares:.0f} %", f"{whole:.0f} %", f"{wide:.1f}", f"{narrow:.1f}"]
+            cells.append(f"{covered:.0f} %")
+        else:
+            cells += [""] * 5
         lines.append(f"| {kind} | {' | '.join(cells)} |")
     return lines
 
 
-def accuracy_table(results, names):
-    """Return errors of predicted accuracies."""
-    methods = ("truemix", "ATC", "DoC", "LEAP")
-    records = [r["accuracy"] for name in names for r in results[name] if "accuracy" in r]
-    return [
-        "| " + " | ".join(methods) + " | intervals hold the accuracy | mean width |",
-        "|" + "---:|" * (len(methods) + 2),
-        "| "
-        + " | ".join(f"{100 * np.mean([r[m] for r in records]):.2f}" for m in methods)
-        + f" | {100 * np.mean([r['inside'] for r in records]):.1f} % of {len(records)} | "
-        + f"{100 * np.mean([r['width'] for r in records]):.1f} |",
+def accuracy_table(results, parts):
+    """Return errors and intervals of predicted accuracies."""
+    lines = [
+        "| sets | truemix | ATC | DoC | LEAP | intervals hold the accuracy | mean width |",
+        "|---|---:|---:|---:|---:|---:|---:|",
     ]
+    for title, names in parts.items():
+        kept = [r for n in names for (k, _), r in results[n].items() if k == LABEL_SHIFT]
+        true, value, low, high = np.array([each["accuracy"] for each in kept]).T
+        others = np.array([each["baselines"] for each in kept])
+        errors = [np.abs(value - true).mean(), *np.abs(others - true[:, None]).mean(axis=0)]
+        inside = ((low <= true) & (true <= high)).mean()
+        lines.append(
+            f"| {title} | {' | '.join(f'{100 * each:.2f}' for each in errors)} "
+            f"| {100 * inside:.1f} % of {len(kept)} | {100 * (high - low).mean():.1f} |"
+        )
+    return lines
 
 
 def main():
-    """Run what is not in the cache, and write the tables."""
+    """Make the targets that are not in the cache, and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--sets", nargs="*", default=list(TABULAR))
-    parser.add_argument("--n-bags", type=int, default=10)
+    parser.add_argument("--n-bags", type=int, default=3, help="targets of each kind to make")
+    parser.add_argument("--n-samples", type=int, default=2, help="draws of labels per target")
     parser.add_argument("--cache", type=Path, default=Path("build/trust"))
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     given.cache.mkdir(parents=True, exist_ok=True)
-    results = {}
+    results, scored = {}, {}
     for name in given.sets:
-        kept = given.cache / f"{name}-{given.n_bags}.json"
-        if not kept.exists():
-            kept.write_text(json.dumps(run(given.data, name, given.n_bags)))
-        results[name] = json.loads(kept.read_text())
+        results[name] = targets(given.data, name, given.n_bags, given.cache)
+        scored[name] = label_scores(results[name], given.n_samples)
         print(name, len(results[name]), flush=True)
+    names = list(results)
+    parts = {
+        "chosen on": [n for n in names if n in CHOSEN_ON],
+        "others": [n for n in names if n not in CHOSEN_ON],
+        "all": names,
+    }
+    parts = {title: some for title, some in parts.items() if some}
+    number = [sum(k == LABEL_SHIFT for k, _ in each) for each in results.values()]
+    each_kind = (
+        f"{min(number)}" if min(number) == max(number) else f"{min(number)} to {max(number)}"
+    )
+    rest = " (the others were not run)" if len(names) < len(TABULAR) else ""
     text = [
         "# Can it be trusted, and what a few labels do",
         "",
-        f"{len(results)} tabular data sets, {given.n_bags} targets of up to {SIZE} items for each "
-        "kind, `BayesianKDEy()`, batch view, numbers in points. Made by `python benchmarks/trust.py"
-        " --data FOLDER --out docs/results/trust.md`.",
+        f"{len(names)} tabular data sets{rest}, {each_kind} targets of up to {SIZE} items for each "
+        f"kind, labels drawn {given.n_samples} times from each, at most {MAX_ITEMS:,} references, "
+        "`BayesianKDEy()`, batch view, numbers in points. Rules and constants are chosen on "
+        f"{len(parts.get('chosen on', []))} of the sets. Made by `python benchmarks/trust.py "
+        "--data FOLDER --out docs/results/trust.md`.",
         "",
     ]
-    names = list(results)
-    text += [f"## Labels: {len(names)} sets", ""]
-    text += ["Mean absolute error · coverage of 95 % intervals · mean width.", ""]
-    text += [*labels_table(results, names), ""]
-    parts = {
-        "the sets that their width was chosen on": [n for n in names if n in RANGES_CHOSEN_ON],
-        "the other sets": [n for n in names if n not in RANGES_CHOSEN_ON],
-    }
+    headings = {
+        "chosen on": "the sets that rules are chosen on", "others": "the other sets",
+        "all": "all sets",
+    }  # fmt: skip
+    for title, some in reversed(parts.items()):
+        text += [f"## Labels: {headings[title]} ({len(some)})", ""]
+        text += ["Mean absolute error · coverage of 95 % intervals · mean width.", ""]
+        text += [*labels_table(scored, some), ""]
     for title, some in parts.items():
-        if some:
-            text += [f"## Ranges: {title} ({len(some)})", "", *range_table(results, some), ""]
+        text += [f"## Ranges: {headings[title]} ({len(some)})", "", *range_table(results, some), ""]
     text += ["## Predicted accuracy under label shift: mean absolute error", ""]
-    text += accuracy_table(results, names)
+    text += accuracy_table(results, parts)
     publish("\n".join(text) + "\n", given.out)
 
 

@@ -33,7 +33,7 @@ NEW_SHARE = 0.25
 # Items with a high value of a feature are so many times as likely to be drawn.
 SELECTION = 2.0
 # References and pools beyond this make a benchmark slower, not more instructive.
-MAX_ITEMS = 6_000
+MAX_ITEMS = 3_000
 
 
 @dataclass(frozen=True)

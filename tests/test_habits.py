@@ -81,6 +81,7 @@ def folder(tmp_path, monkeypatch):
     np.savez("target.npz", X=target[CLASSES].to_numpy(), classes=CLASSES)
     target["id"] = [f"item {number}" for number in range(len(target))]
     target["region"] = np.array(["north", "south"])[np.arange(len(target)) % 2]
+    target["at"] = pd.date_range("2026-01-05", periods=len(target), freq="13h")
     target.to_csv("target.csv", index=False)
     labels = pd.DataFrame({"id": target["id"], "topic": truth}).iloc[::10]
     labels.to_csv("labels.csv", index=False)

@@ -51,6 +51,7 @@ BLOCKS = {
         "ternary_coordinates", "ternary_inverse", "ternary_line",
     ),
     "densities": ("kde_log_likelihood",),
+    "groups": ("by_period",),
     "inference": (
         "maximize_mixture", "sample_mixture", "MixtureFit", "MixtureSample", "Inference",
         "Replicates", "MixtureResult", "MaximumLikelihood", "Posterior", "LeastSquares", "Counting",

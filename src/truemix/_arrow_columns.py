@@ -193,15 +193,23 @@ def python_values(column: pa.Array | pa.ChunkedArray, role: str, name: str) -> l
     [1, 2]
     """
     found: list[Any] = []
+    for chunk in batches_in_role(column, role, name):
+        found += with_python_type(chunk).to_pylist()
+    return found
+
+
+def batches_in_role(column: pa.Array | pa.ChunkedArray, role: str, name: str) -> Iterator[pa.Array]:
+    """Yield a column that was made in memory in usual types, or refuse it."""
+    start = 0
     for chunk in _usual_chunks(column, role, name):
         row = row_out_of_range(chunk)
         if row is not None:
             raise InputError(
-                f"Row {len(found) + row} of {name} has no date of a year from 1 to 9999 and no "
+                f"Row {start + row} of {name} has no date of a year from 1 to 9999 and no "
                 "time of day; repair it, or check its unit."
             )
-        found += with_python_type(chunk).to_pylist()
-    return found
+        yield chunk
+        start += len(chunk)
 
 
 def with_python_type(column: pa.Array) -> pa.Array:

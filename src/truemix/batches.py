@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from truemix.exceptions import InputError
-from truemix.tables import column_names, pop_column
+from truemix.tables import column_names, pop_columns
 from truemix.validation import shown, shown_list
 
 # Rows of a batch that is read from a dataset or a lazy frame.
@@ -79,12 +79,12 @@ def with_groups(X: Any, groups: Any) -> Iterator[tuple[Any, Any]]:
     ----------
     X
         Batches, or tables with rows.
-    groups : str or iterable
-        The column that holds the groups, or the groups of each batch.
+    groups : str, tuple of str or iterable
+        The column that holds the groups, or several, or the groups of each batch.
     """
-    if isinstance(groups, str):
+    if isinstance(groups, str | tuple):
         for batch in X:
-            yield pop_column(batch, groups)
+            yield pop_columns(batch, groups)
         return
     others = iter(groups)
     for number, batch in enumerate(X):

@@ -5,6 +5,7 @@ Data frames keep their names: posteriors are matched to classes by column name.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable
 from numbers import Number
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 
 from truemix._escaping import visible
-from truemix._group_order import sorted_groups
+from truemix._group_order import n_keys, sorted_groups
 from truemix._optional import require
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
@@ -36,16 +37,39 @@ def column_names(X: Any) -> list[Any] | None:
     return names
 
 
-def pop_column(X: Any, name: str) -> tuple[Any, Any]:
-    """Return a data frame without a column, and that column."""
+def pop_columns(X: Any, names: str | tuple[str, ...]) -> tuple[Any, Any]:
+    """Return a data frame without some columns, and these: a column, or a frame of several."""
     frame = _as_frame(X)
-    if frame is None or name not in frame.columns:
+    wanted = [names] if isinstance(names, str) else list(names)
+    missing = [name for name in wanted if frame is None or name not in frame.columns]
+    if frame is None or missing:
         found = "no column names" if frame is None else f"the columns {shown_list(frame.columns)}"
         raise InputError(
-            f"X has {found}, but groups is {name!r}; expected the name of a column of X, or one "
-            "group per item."
+            f"X has {found}, but groups is {missing[0]!r}; expected the name of a column of X, or "
+            "one group per item."
         )
-    return nw.to_native(frame.drop(name)), nw.to_native(frame[name])
+    popped = frame[wanted[0]] if isinstance(names, str) else frame.select(wanted)
+    return nw.to_native(frame.drop(wanted)), nw.to_native(popped)
+
+
+def keys_of(groups: Any) -> list[Any]:
+    """Return the columns that tell groups: those of a data frame, or the parts of tuples.
+
+    Examples
+    --------
+    >>> keys_of([("north", 1), ("south", 2)]), keys_of(["north", "south"])
+    ([['north', 'south'], [1, 2]], [['north', 'south']])
+    """
+    frame = _as_frame(groups)
+    if frame is not None:
+        return [nw.to_native(frame[name]) for name in frame.columns]
+    if _are_tuples(groups) and n_keys(groups) > 1:
+        return [list(column) for column in zip(*groups, strict=True)]
+    return [groups]
+
+
+def _are_tuples(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, tuple) for value in values)
 
 
 def posteriors_of(X: Any, classes: AnyArray, name: str = "X") -> FloatArray:
@@ -183,20 +207,21 @@ def _in_class_order(X: Any, names: list[Any], classes: AnyArray, name: str) -> A
 
 
 def groups_of(groups: Any, n_rows: int) -> tuple[list[Any], list[IntArray]]:
-    """Return the distinct groups, sorted as people would, and the rows of each."""
-    values = values_of(groups, "group", "groups")
-    if len(values) != n_rows:
-        raise InputError(
-            f"X has {n_rows} rows, but groups has {len(values)} entries; expected one per row."
-        )
-    _check_truth(values)
+    """Return the distinct groups, sorted as people would, and the rows of each.
+
+    Several columns, or tuples, make groups of tuples.
+    """
+    columns = [values_of(column, "group", "groups") for column in keys_of(groups)]
+    for column in columns:
+        if len(column) != n_rows:
+            raise InputError(
+                f"X has {n_rows} rows, but groups has {len(column)} entries; expected one per row."
+            )
+        _check_truth(column)
+        _check_present(column)
+    values = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
     rows: dict[Any, list[int]] = {}
     for i, group in enumerate(values):
-        if is_missing(group):
-            raise InputError(
-                f"The group of row {i} is missing; expected a group for every item. Fill it in or "
-                "remove such rows."
-            )
         try:
             rows.setdefault(group, []).append(i)
         except TypeError:
@@ -206,6 +231,48 @@ def groups_of(groups: Any, n_rows: int) -> tuple[list[Any], list[IntArray]]:
             ) from None
     keys = sorted_groups(rows)
     return keys, [np.array(rows[key], dtype=np.intp) for key in keys]
+
+
+def _check_present(values: list[Any]) -> None:
+    row = next((row for row, value in enumerate(values) if is_missing(value)), None)
+    if row is not None:
+        raise InputError(
+            f"The group of row {row} is missing; expected a group for every item. Fill it in or "
+            "remove such rows."
+        )
+
+
+def times_of(column: Any) -> Any:
+    """Return a column of dates or times for Arrow: with their type, or as text.
+
+    Examples
+    --------
+    >>> times_of(np.array(["2024-03-01"], dtype="datetime64[D]")).type
+    DataType(date32[day])
+    >>> import datetime
+    >>> times_of([datetime.date(2024, 3, 1), "1 March 2024"]).to_pylist()
+    ['2024-03-01', '1 March 2024']
+    """
+    import pyarrow as pa
+
+    if _is_arrow(column) and not hasattr(column, "columns"):
+        return column
+    series = nw.from_native(column, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series) and isinstance(series.dtype, nw.Datetime | nw.Date):
+        return series.to_arrow()
+    if isinstance(column, np.ndarray) and column.dtype.kind == "M" and column.ndim == 1:
+        unit = np.datetime_data(column.dtype)[0]
+        if unit in {"D", "s", "ms", "us", "ns"}:
+            return pa.array(column)
+        # Arrow has no others; months and years stay such.
+        column = [None if np.isnat(each) else str(each) for each in column]
+    values = values_of(column, "group", "groups")
+    _check_present(values)
+    return pa.array([_time_as_text(value) for value in values], pa.string())
+
+
+def _time_as_text(value: Any) -> str:
+    return value.isoformat() if isinstance(value, datetime.date) else str(value)
 
 
 def values_of(column: Any, role: str, name: str) -> list[Any]:
@@ -232,6 +299,8 @@ def values_of(column: Any, role: str, name: str) -> list[Any]:
 
 
 def _value_list(values: Any, role: str, name: str) -> list[Any]:
+    if _are_tuples(values):
+        return list(values)
     # Not of one kind, as NumPy makes a list: it would take 1 and "1" for the same.
     array = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
     if array.ndim != 1:

@@ -62,6 +62,7 @@ def test_groups_become_folders_that_are_read_back(files, tmp_path, capsys, by):
     assert done.json["by"] == by
     assert done.json["summaries"][9] == {
         "group": "week 10",
+        "keys": ["week 10"],
         "n_items": 15,
         "n_rows": 15,
         "exact": True,

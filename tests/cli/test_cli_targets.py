@@ -274,7 +274,7 @@ def test_a_group_that_nobody_tells(estimate, parts, tmp_path):
 
 
 def test_too_many_groups_over_all_files(estimate, tmp_path, monkeypatch):
-    monkeypatch.setattr("truemix.cli._columns.MAX_GROUPS", 12)
+    monkeypatch.setattr("truemix.cli._groups.MAX_GROUPS", 12)
     for number in range(2):
         weeks = [f"week {10 * number + i % 10}" for i in range(20)]
         target_frame(20).assign(week=weeks).to_csv(tmp_path / f"part-{number}.csv", index=False)

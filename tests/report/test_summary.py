@@ -456,3 +456,40 @@ def test_a_singular_confusion_matrix_is_a_failure_and_an_infinity_is_no_number()
         "The mix explains up to 2.0 % how often the classifier decides for each class.",
         "The classifier never decided for b in the reference.",
     ]
+
+
+def test_groups_of_two_keys_are_compared_within_the_other_key():
+    view = {"estimand": "population"}
+    found = {
+        (region, month): sampled([100.0 * k, 300.0, 600.0], seed=k, **view)
+        for k, (region, month) in enumerate(
+            [("north", "2024-01"), ("north", "2024-03"), ("south", "2024-01")], start=1
+        )
+    }
+    estimates = EstimateSet(found, by=["region", "sent"], every="month")
+    summary = summarize(estimates)
+    assert (summary["by"], summary["grouping"]) == ("region, sent", "region and month")
+    assert (summary["along"], summary["ordered"], summary["series"]) == (1, False, [[0, 1], [2]])
+    assert [group["follows"] for group in summary["groups"]] == [None, 0, None]
+    assert [group["keys"] for group in summary["groups"]] == [list(name) for name in found]
+    assert summary["gaps"] == [{"first": "2024-02", "last": "2024-02", "n_periods": 1, "after": 0}]
+    rose = [group["classes"][0]["prob_increase"] for group in summary["groups"]]
+    assert rose[0] is rose[2] is None
+    change = found["north", "2024-03"].compare(found["north", "2024-01"])
+    assert rose[1] == change.prob_increase[0]
+    assert summary["headline"].startswith("Across 3 groups, ")
+    assert "north, 2024-03" in render_page(summary)
+    # Keys that nobody named.
+    assert summarize(EstimateSet(found))["keys"] == ["group_1", "group_2"]
+
+
+def test_what_comes_behind_a_gap_is_compared_with_what_was_before_it():
+    view = {"estimand": "population"}
+    old = sampled([100.0, 300.0, 600.0], seed=1, **view)
+    new = sampled([250.0, 450.0, 300.0], seed=2, **view)
+    estimates = EstimateSet({"2024-01": old, "2024-04": new}, by=["sent"], every="month")
+    summary = summarize(estimates)
+    assert summary["headline"].startswith("For month 2024-04, the last of 2: ")
+    assert "Since month 2024-01, “class 2” has fallen" in summary["headline"]
+    assert [group["position"] for group in summary["groups"]] == [0, 3]
+    assert summary["gaps"][0]["n_periods"] == 2

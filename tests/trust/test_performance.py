@@ -90,6 +90,20 @@ def test_intervals_of_the_accuracy_hold_the_truth_as_often_as_they_say():
     assert abs(errors.mean()) < 0.015
 
 
+def test_intervals_of_the_accuracy_allow_for_few_references():
+    rng = np.random.default_rng(5)
+    inside = []
+    for _ in range(60):
+        quantifier = BayesianKDEy(**FIXED, random_state=0, draws=100, self_calibration=False)
+        quantifier.fit(scores(rng, 30, 30), np.repeat(LABELS, 30))
+        n_spam = rng.binomial(200, rng.uniform(0.05, 0.95))
+        X, y = scores(rng, 200 - n_spam, n_spam), np.repeat([0, 1], [200 - n_spam, n_spam])
+        found = quantifier.quantify(X).performance().accuracy
+        inside.append(found.lower <= (X.argmax(axis=1) == y).mean() <= found.upper)
+    # Of 60 intervals at 95 %, at least 52 hold the truth with a probability of 99.7 %.
+    assert np.sum(inside) >= 52
+
+
 def test_labels_of_a_batch_are_whole_items_and_vary_as_they_should():
     quantifier = fitted(BayesianKDEy(**FIXED, random_state=0, draws=400))
     estimate = quantifier.quantify(scores(np.random.default_rng(3), 50, 50))

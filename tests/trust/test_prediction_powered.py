@@ -199,3 +199,20 @@ def test_labels_alone_have_the_mean_and_spread_of_a_share():
     assert (batch >= [0.3, 0.2]).all()
     everything, _ = labels_only(codes, np.ones(100), 2, 100, 10, rng)
     assert np.array_equal(everything, np.tile([0.6, 0.4], (10, 1)))
+
+
+def test_a_class_that_no_label_names_may_have_some_items():
+    # Predictions are sure, and all of 60 labels agree with them.
+    sds = []
+    for n_classes in (2, 5, 25):
+        codes = np.zeros(60, dtype=int)
+        predicted = np.eye(n_classes)[[0]]
+        inclusion = np.full(60, 0.06)
+        rows = np.zeros(60, dtype=int)
+        found = prediction_powered(predicted, np.array([1000.0]), rows, codes, inclusion)
+        sds.append(np.sqrt(found.covariance[-1, -1]))
+    # The rule of three: at most 3 / 60 at 95 %, whatever the number of classes; that is 1.65
+    # standard deviations of 0.03, which this comes near to.
+    assert np.all(np.array(sds) > 0.5 / 60)
+    assert np.all(np.array(sds) < 2.0 / 60)
+    assert max(sds) / min(sds) < 1.5

@@ -108,6 +108,21 @@ def test_intervals_are_cautious_while_the_estimate_is_not():
     assert (batch.std(axis=0) > plain.std(axis=0)).all()
 
 
+def test_intervals_hold_a_bias_of_one_class_of_many():
+    # Labels see one class of 25 at 24 %, where label shift is sure of 4 %. In 24 dimensions no bias
+    # is still far likelier than a Gaussian one.
+    batch, source = label_shift(mix=np.full(25, 0.04), strength=200)
+    share = np.full(25, 0.76 / 24)
+    share[0] = 0.24
+    measured = measurement(share, sd=0.05)
+    components, weight = RobustMixture.of_draws(batch, source, 0.8).after(measured, 1000)
+    drawn, _ = draw(components, np.inf, 4000, np.random.default_rng(0))
+    assert weight > 0.5
+    assert np.quantile(drawn[:, 0], 0.975) > 0.2
+    # The estimate itself stays where label shift is.
+    assert mean_of(components)[0, 0] < 0.15
+
+
 def test_a_prior_weight_falls_with_the_p_value():
     weights = [prior_weight(p) for p in (1.0, 0.3, 0.1, 0.05, 0.01, 0.001, 0.0)]
     assert all(a >= b for a, b in pairwise(weights))

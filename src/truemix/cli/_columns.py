@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
 import math
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -12,14 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from truemix import _arrow_columns as arrow
-from truemix._group_order import sorted_groups
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.cli.tables.table import LABEL, Table
 from truemix.exceptions import InputError
 from truemix.validation import LARGEST_EXACT, shown, shown_list
-
-# Each group keeps its draws; more groups than this are a sign of a wrong column.
-MAX_GROUPS = 10_000
 
 
 class Rows:
@@ -111,6 +107,10 @@ class Codes:
 
     def encode(self, start: int, column: pa.Array) -> IntArray:
         """Return the codes of a part that begins at row ``start``, without keeping them."""
+        return self.encode_present(self.present(start, column))
+
+    def present(self, start: int, column: pa.Array) -> pa.Array:
+        """Return a part of the column in usual types; refuse it if a value is missing."""
         check_calendar(column, self._table, self._name, start)
         column = arrow.with_python_type(arrow.decoded(column))
         missing = pc.is_null(column, nan_is_null=True)
@@ -119,13 +119,22 @@ class Codes:
         row = pc.index(missing, pa.scalar(True)).as_py()
         if row >= 0:
             remedy = "every item needs one. Fill it in or remove such rows."
-            raise self._table.bad_cell(start + row, self._name, f"no {self._role}", remedy)
+            raise self.bad(start + row, f"no {self._role}", remedy)
+        return column
+
+    def bad(self, row: int, found: str, expected: str) -> InputError:
+        """Return the error for a value of the column that is not what it should be."""
+        return self._table.bad_cell(row, self._name, found, expected)
+
+    def encode_present(self, column: pa.Array) -> IntArray:
+        """Return the codes of a part that :meth:`present` has returned."""
         coded = column.dictionary_encode()
-        found = coded.dictionary.to_pylist()
+        return self.encode_values(coded.dictionary.to_pylist(), coded.indices.to_numpy())
+
+    def encode_values(self, found: Sequence[Any], places: IntArray) -> IntArray:
+        """Return the codes of rows, given distinct values and the place of each row's."""
         numbers = [self._numbers.setdefault(value, len(self._numbers)) for value in found]
-        if self._role == "group":
-            check_n_groups(len(self._numbers), self._name, self._table.name)
-        return np.asarray(np.array(numbers, dtype=np.intp)[coded.indices.to_numpy()])
+        return np.asarray(np.array(numbers, dtype=np.intp)[places])
 
     @property
     def values(self) -> list[Any]:
@@ -171,7 +180,7 @@ def read_labels(table: Table, label: str | None) -> tuple[str, Labels]:
     if not found.values:
         raise InputError(f"{table.name} has no rows below its header; at least one is needed.")
     names = [_column_name(value, table, label) for value in found.values]
-    numeric = all(_is_whole(name) for name in names)
+    numeric = all(is_whole(name) for name in names)
     known: list[Any] = [int(name) for name in names] if numeric else names
     order = sorted(range(len(known)), key=known.__getitem__)
     classes = [known[place] for place in order]
@@ -205,40 +214,7 @@ def _column_name(value: Any, table: Table, name: str) -> str:
     return str(value)
 
 
-def _is_whole(text: str) -> bool:
+def is_whole(text: str) -> bool:
     """Return whether text is an integer as Python writes it, so that nothing is lost."""
     digits = text.removeprefix("-")
     return digits.isascii() and digits.isdigit() and len(digits) < 18 and str(int(text)) == text
-
-
-class Groups(NamedTuple):
-    """The names of groups in order, and the place of each item's group among them."""
-
-    names: list[Any]
-    codes: IntArray
-
-
-def groups_of(codes: Codes) -> Groups:
-    """Return groups sorted as people would: numbers, dates and months as such, also as text."""
-    order, names = named_groups(codes.values)
-    return Groups(names, codes.ranked(order))
-
-
-def named_groups(values: list[Any]) -> tuple[list[int], list[Any]]:
-    """Return the order in which people would sort distinct groups, and their names in it."""
-    place_of = {value: place for place, value in enumerate(values)}
-    order = [place_of[value] for value in sorted_groups(values)]
-    # Numbers in CSV files come as text.
-    whole = all(isinstance(value, str) and _is_whole(value) for value in values)
-    plain = str | bool | int | float | datetime.date
-    shown_values = [each if isinstance(each, plain) else str(each) for each in values]
-    return order, [int(values[i]) if whole else shown_values[i] for i in order]
-
-
-def check_n_groups(n_groups: int, column: str, where: str) -> None:
-    """Refuse a column with more different values than anybody compares."""
-    if n_groups > MAX_GROUPS:
-        raise InputError(
-            f"Column {shown(column)} of {where} has more than {MAX_GROUPS:,} different values; "
-            "expected groups of items, such as weeks or regions."
-        )

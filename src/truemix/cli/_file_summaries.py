@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +13,9 @@ import pyarrow as pa
 
 from truemix._typing import FloatArray, IntArray
 from truemix.cli._classifiers import few_threads
-from truemix.cli._columns import Codes, check_n_groups
 from truemix.cli._features import Features
+from truemix.cli._grouping import Grouping
+from truemix.cli._groups import GroupReader, check_n_groups
 from truemix.cli._layout import Layout
 from truemix.cli._posterior_columns import PosteriorFacts
 from truemix.cli._reading import TargetReader
@@ -46,7 +48,9 @@ class FileFacts:
     n_rows: int = 0
     posteriors: PosteriorFacts = field(default_factory=PosteriorFacts)
     unused: list[str] = field(default_factory=list)
-    shadowed: bool = False
+    shadowed: tuple[str, ...] = ()
+    zones: frozenset[str] = frozenset()
+    timed: str | None = None
     problem: str | None = None
 
 
@@ -70,7 +74,7 @@ class Summarizer:
     quantifier: Quantifier
     layout: Layout
     features: Features | None
-    by: str | None
+    by: Grouping | None
     capacity: int | None = None
 
     def attempt(
@@ -93,38 +97,47 @@ class Summarizer:
 
     def check_header(self, file: TargetFile, table: Table | None) -> None:
         """Refuse a file that does not have what is needed, before the work begins."""
+        groups = self._groups(file, table)
         if table is None:
-            self._key(file)
+            _told(groups)
         else:
-            self._reader(file, table)
+            self._reader(table, groups)
+            if groups is not None and groups.columns:
+                # What is no time is met in the first rows, before anything takes long.
+                found = table.batches(dict.fromkeys(groups.columns, GROUP))
+                for start, batch in islice(found, 1):
+                    groups.encode(start, batch)
 
     def summarize(
         self, file: TargetFile, table: Table | None, tick: Tick | None = None
     ) -> FileSummary:
         """Return the summaries of a table, or of what has been summarised before if it is None."""
+        groups = self._groups(file, table)
         if table is None:
-            return self._saved(file)
-        reader = self._reader(file, table)
-        key = self._key(file) if self.by in file.keys else None
-        codes = None if self.by is None or key is not None else Codes(table, self.by, "group")
+            summary = load_summary(file, self.quantifier)
+            if self.capacity is not None:
+                summary = summary.limited(self.capacity)
+            return FileSummary({_told(groups): summary}, _facts(groups, n_rows=summary.n_items))
+        reader = self._reader(table, groups)
         stores, n_rows = GroupStores(self.capacity), 0
-        for numbers, items in self._batches(reader, codes):
+        for numbers, items in self._batches(reader, groups):
             with nullcontext() if self.features is None else few_threads(len(items)):
                 scored = self.quantifier.posteriors(items)
             scorer = Scorer(self.quantifier.classes_, len(scored), self.quantifier.scored_by_)
-            members: dict[Any, Any] = {key: slice(None)}
-            if codes is not None and numbers is not None:
-                members = _members(numbers, codes.values)
+            members: dict[Any, Any] = {None: slice(None)}
+            if groups is not None and numbers is not None:
+                members = _members(numbers, groups.values)
             stores.add(scorer, scored, members)
             n_rows += len(items)
             if tick is not None:
                 tick(n_rows, table.share_read)
-        shadowed = key is not None and self.by in table.columns
-        facts = FileFacts(n_rows, reader.facts, reader.unused, shadowed)
-        return FileSummary(stores.summaries(), facts)
+        facts = _facts(groups, n_rows=n_rows, posteriors=reader.facts, unused=reader.unused)
+        told = () if self.by is None else self.by.columns
+        shadowed = tuple(name for name in told if name in file.keys and name in table.columns)
+        return FileSummary(stores.summaries(), replace(facts, shadowed=shadowed))
 
     def _batches(
-        self, reader: TargetReader, codes: Codes | None
+        self, reader: TargetReader, groups: GroupReader | None
     ) -> Iterator[tuple[IntArray | None, FloatArray]]:
         """Yield items, and the code of each one's group, in batches of about the same size."""
         numbers: list[IntArray] = []
@@ -135,8 +148,8 @@ class Summarizer:
             return np.concatenate(numbers) if numbers else None, np.concatenate(items)
 
         for start, batch, part in reader.batches():
-            if codes is not None:
-                numbers.append(codes.encode(start, batch.column(self.by)))
+            if groups is not None:
+                numbers.append(groups.encode(start, batch))
             items.append(part)
             waiting += part.size
             if waiting >= _BATCH_NUMBERS:
@@ -147,34 +160,40 @@ class Summarizer:
         if waiting:
             yield taken()
 
-    def _reader(self, file: TargetFile, table: Table) -> TargetReader:
-        along = {} if self.by is None or self.by in file.keys else {self.by: GROUP}
-        need_groups(file, table, self.by)
+    def _reader(self, table: Table, groups: GroupReader | None) -> TargetReader:
+        along = {} if groups is None else dict.fromkeys(groups.columns, GROUP)
         return TargetReader(table, self.layout, self.features, along)
 
-    def _key(self, file: TargetFile) -> str | None:
-        """Return the group that all items of a file are in, as its folder says."""
+    def _groups(self, file: TargetFile, table: Table | None) -> GroupReader | None:
+        """Return what tells the groups of a file: its columns, or the folders that it is in."""
+        need_groups(file, table, self.by)
         if self.by is None:
             return None
-        value = file.keys.get(self.by)
-        if value is None:
-            raise InputError(
-                f"{file.source.name} is a summary, which has no columns, and is in no folder named "
-                f"{self.by}=…; --by {self.by} needs one. Make it again with truemix summarize --by."
-            )
-        if value in {"", _NO_VALUE}:
-            raise InputError(
-                f"{file.source.name} is in a folder without a value for {shown(self.by)}; every "
-                f"item needs a group. Name the folder {self.by}=VALUE."
-            )
-        return value
+        known = {name: file.keys[name] for name in self.by.columns if name in file.keys}
+        for name in self.by.columns:
+            if name not in known and table is None:
+                raise InputError(
+                    f"{file.source.name} is a summary, which has no columns, and is in no folder "
+                    f"named {name}=…; --by {name} needs one. Make it again with truemix summarize "
+                    "--by."
+                )
+            if known.get(name) in {"", _NO_VALUE}:
+                raise InputError(
+                    f"{file.source.name} is in a folder without a value for {shown(name)}; every "
+                    f"item needs a group. Name the folder {name}=VALUE."
+                )
+        return GroupReader(self.by, table, known, file.source.name)
 
-    def _saved(self, file: TargetFile) -> FileSummary:
-        """Return a summary that was written before, if it is one by this quantifier."""
-        summary = load_summary(file, self.quantifier)
-        if self.capacity is not None:
-            summary = summary.limited(self.capacity)
-        return FileSummary({self._key(file): summary}, FileFacts(summary.n_items))
+
+def _told(groups: GroupReader | None) -> Any:
+    """Return the group of a summary, as the folders say that it is in."""
+    return None if groups is None else groups.told_by_folders()
+
+
+def _facts(groups: GroupReader | None, **seen: Any) -> FileFacts:
+    if groups is None:
+        return FileFacts(**seen)
+    return FileFacts(zones=frozenset(groups.zones), timed=groups.timed, **seen)
 
 
 def _members(codes: IntArray, values: list[Any]) -> dict[Any, IntArray]:
@@ -185,11 +204,11 @@ def _members(codes: IntArray, values: list[Any]) -> dict[Any, IntArray]:
     return {values[code]: each for code, each in zip(found.tolist(), rows, strict=True)}
 
 
-def merged(parts: list[FileSummary], *, by: str | None, where: str) -> FileSummary:
+def merged(parts: list[FileSummary], *, by: Grouping | None, where: str) -> FileSummary:
     """Return the summaries of several files."""
     groups = merge_groups(*(part.groups for part in parts))
     if by is not None:
-        check_n_groups(len(groups), by, where)
+        check_n_groups(list(groups), by, where)
     return FileSummary(groups, FileFacts())
 
 
@@ -199,11 +218,11 @@ def opened(file: TargetFile, stack: ExitStack) -> Table | None:
     return None if is_summary(source.path) else open_table(source)
 
 
-def need_groups(file: TargetFile, table: Table | None, by: str | None) -> None:
-    """Refuse a table that neither has a column of groups nor is in a folder that tells them."""
-    if table is not None and by is not None and by not in file.keys:
+def need_groups(file: TargetFile, table: Table | None, by: Grouping | None) -> None:
+    """Refuse a table that lacks a column of groups, unless it is in a folder that tells them."""
+    if table is not None and by is not None:
         keys = f"; its folders say {', '.join(file.keys)}" if file.keys else ""
-        table.need([by], f"as --by says{keys}")
+        table.need([name for name in by.columns if name not in file.keys], f"as --by says{keys}")
 
 
 def load_summary(file: TargetFile, quantifier: Quantifier) -> Summary:

@@ -12,6 +12,9 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
+from truemix._periods import PERIODS
+from truemix.cli._grouping import Grouping, grouping_of
+
 POINT_METHODS = ("kdey", "emq", "acc", "pacc", "pcc", "cc")
 BAYESIAN_METHODS = ("bayesian-kdey", "bayesian-emq", "bayesian-acc", "pq")
 METHODS = (*BAYESIAN_METHODS, *POINT_METHODS, *(f"bootstrap-{name}" for name in POINT_METHODS))
@@ -164,21 +167,39 @@ def reference_options(given: ReferenceOptions) -> dict[str, Any]:
     return {each.name: getattr(given, each.name) for each in fields(ReferenceOptions)}
 
 
+EVERY_HELP = (
+    f"With --by: the column holds times, and items of the same {', '.join(PERIODS[:-1])} or "
+    f"{PERIODS[-1]} are a group. Times keep their time zone."
+)
+
+
 @dataclass(frozen=True, kw_only=True)
-class InputOptions(ReferenceOptions):
-    """Both files; ``by`` is the column of groups, ``keep`` and ``key`` are passed through."""
+class GroupedOptions(ReferenceOptions):
+    """Labelled items, and how those of a target are grouped."""
+
+    by: list[str] | None = None
+    every: str | None = None
+
+    @property
+    def grouping(self) -> Grouping | None:
+        """How items are grouped, None if they are not; raises for options that do not fit."""
+        return grouping_of(self.by, self.every)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputOptions(GroupedOptions):
+    """Both files; columns in ``keep`` and ``key`` are passed through."""
 
     target: str = _argument(
         "TARGET", "Items whose mix is wanted: the same columns without the label. - is stdin."
     )
-    by: str | None = None
     keep: list[str] | None = None
     key: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class TargetOptions(ReferenceOptions):
-    """Both sides, where a target may be of any size; ``by`` is the column of groups."""
+class TargetOptions(GroupedOptions):
+    """Both sides, where a target may be of any size."""
 
     targets: list[str] = _argument(  # noqa: RUF009
         "TARGET...",
@@ -186,7 +207,6 @@ class TargetOptions(ReferenceOptions):
         "or quoted patterns such as 'data/*.parquet'; also summaries written by truemix summarize. "
         "- is stdin.",
     )
-    by: str | None = None
     sample: int | None = option(
         "N",
         "200000",

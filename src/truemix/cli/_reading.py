@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+import numpy as np
 import pyarrow as pa
 
 from truemix._arrow_columns import decoded
 from truemix._typing import FloatArray
-from truemix.cli._columns import Codes, Groups, Labels, Rows, groups_of, read_labels
+from truemix.cli._columns import Labels, Rows, read_labels
 from truemix.cli._features import Features, about_keys, features_of, keys_among
+from truemix.cli._groups import GroupReader, Groups, name_groups, note_zones
 from truemix.cli._layout import CLASS, Layout, check_columns, layout_of
 from truemix.cli._options import InputOptions, ReferenceOptions
 from truemix.cli._posterior_columns import PosteriorFacts, PosteriorReader
@@ -51,16 +53,17 @@ class Target:
 
 
 def read_reference(
-    table: Table, given: ReferenceOptions, by: str | None, progress: Progress
+    table: Table, given: ReferenceOptions, by: Sequence[str] | None, progress: Progress
 ) -> Reference:
     """Return labelled items, with their posteriors or, for a classifier, with features.
 
-    ``by`` is a column that they may have and that is no feature.
+    ``by`` are columns that they may have and that are no features.
     """
     check_columns(given)
     label, labels = read_labels(table, given.label)
+    others = {label, *(by or [])}
     if given.classifier is not None:
-        return _with_features(table, labels, given, {label, by}, progress)
+        return _with_features(table, labels, given, others, progress)
     hint = (
         f"If these are features, add --classifier; if posteriors have other names, --columns "
         f"'PATTERN{CLASS}'{' or --score COLUMN' * (len(labels.classes) == 2)}."
@@ -71,7 +74,7 @@ def read_reference(
             "labels?"
         )
     layout = layout_of(given, labels.names)
-    reader = PosteriorReader(table, layout, [label, by], hint)
+    reader = PosteriorReader(table, layout, others, hint)
     rows = Rows(reader.n_classes)
     for start, batch in table.batches(reader.wanted):
         rows.add(reader.posteriors(batch, start))
@@ -83,7 +86,7 @@ def _with_features(
     table: Table,
     labels: Labels,
     given: ReferenceOptions,
-    others: set[str | None],
+    others: set[str],
     progress: Progress,
 ) -> Reference:
     """Take as features the chosen columns, or all that hold anything and are no keys."""
@@ -177,22 +180,22 @@ def read_target(
 
     Items are the posteriors that ``layout`` describes, unless the reference has ``features``.
     """
-    by, keep = inputs.by, inputs.keep or []
+    by, keep = inputs.grouping, inputs.keep or []
     clash = next((name for name in keep if name in layout.classes), None)
     if clash is not None:
         raise InputError(
             f"The option --keep names {clash!r}, which is a class; its corrected posterior will "
             "have that name. Leave the option out."
         )
-    groups = None if by is None else Codes(table, by, "group")
-    along = dict.fromkeys(keep, KEPT) | ({} if by is None else {by: GROUP})
+    groups = None if by is None else GroupReader(by, table, {}, table.name)
+    along = dict.fromkeys(keep, KEPT) | dict.fromkeys(groups.columns if groups else [], GROUP)
     reader = TargetReader(table, layout, features, along)
-    rows, kept = Rows(reader.n_columns), []
+    rows, kept, codes = Rows(reader.n_columns), [], [np.empty(0, dtype=np.intp)]
     n_rows = 0
     with progress.step("read target") as update:
         for start, batch, items in reader.batches():
             if groups is not None:
-                groups.add(start, batch.column(by))
+                codes.append(groups.encode(start, batch))
             if keep:
                 kept.append(batch.select(keep))
             rows.add(items)
@@ -203,7 +206,13 @@ def read_target(
         if not n_rows:
             raise InputError(f"{table.name} has no rows; at least one item is needed.")
         note_reading(table.name, reader.facts, reader.unused, progress)
-    found = None if groups is None else groups_of(groups)
+    found = None
+    if groups is not None and by is not None:
+        note_zones(groups.timed, groups.zones, progress)
+        order, names = name_groups(groups.values, by, groups.timed)
+        places = np.empty(len(order), dtype=np.intp)
+        places[order] = np.arange(len(order))
+        found = Groups(names, places[np.concatenate(codes)])
     return Target(table.name, rows.array(), found, pa.Table.from_batches(kept) if kept else None)
 
 

@@ -7,12 +7,10 @@ from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
-from numbers import Real
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from truemix._optional import require
-from truemix.cli._columns import named_groups
 from truemix.cli._file_summaries import (
     FileFacts,
     FileSummary,
@@ -21,6 +19,8 @@ from truemix.cli._file_summaries import (
     need_groups,
     opened,
 )
+from truemix.cli._grouping import Grouping
+from truemix.cli._groups import alike, name_groups, note_zones
 from truemix.cli._options import MethodOptions, TargetOptions
 from truemix.cli._posterior_columns import merged_facts
 from truemix.cli._progress import Progress
@@ -30,7 +30,6 @@ from truemix.cli._targets import TargetFile, Targets
 from truemix.cli._work import Fitted, read_learner, unfitted
 from truemix.cli.tables.source import Source
 from truemix.exceptions import InputError
-from truemix.report.plain import plain_name
 from truemix.summaries import Summary, merge_groups
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def learn_and_summarize(
 ) -> tuple[Fitted, Summarized]:
     """Fit on REFERENCE and summarise a target; files are looked at before anything takes long."""
     check_where(inputs, targets)
-    capacity = capacity_of(inputs.sample)
+    capacity, grouping = capacity_of(inputs.sample), inputs.grouping
     file, first = targets.files[0], None
     # A bad file that is to be skipped is met again when it is read.
     bad: Any = partial(suppress, InputError) if inputs.skip_bad_files else nullcontext
@@ -91,10 +90,10 @@ def learn_and_summarize(
         quantifier = unfitted(source, options)
         with bad():
             first = opened(file, stack)
-            need_groups(file, first, inputs.by)
+            need_groups(file, first, grouping)
         learner = read_learner(source, quantifier, inputs, options, progress, inputs.by)
         summarizer = Summarizer(
-            learner.quantifier, learner.layout, learner.features, inputs.by, capacity
+            learner.quantifier, learner.layout, learner.features, grouping, capacity
         )
         with progress.step("read target"), bad():
             summarizer.check_header(file, first)
@@ -110,7 +109,7 @@ def summarize_targets(
     first: Table | None = None,
 ) -> Summarized:
     """Read all files once and return their summaries; ``first`` is a table that is already open."""
-    merge = partial(merged, by=given.by, where=targets.name)
+    merge = partial(merged, by=summarizer.by, where=targets.name)
     with progress.reading("read target", len(targets.files)) as show:
         ledger = Ledger(targets.files, show, skip=given.skip_bad_files)
         if given.workers is None and given.scheduler is None:
@@ -146,8 +145,11 @@ def summarize_targets(
                     describe=itemgetter(1),
                     tell=tell,
                 )
-    ledger.conclude(targets.name, given.by, progress)
-    return Summarized(_named(found.groups), [file.source.name for file in ledger.skipped])
+    ledger.conclude(targets.name, progress)
+    groups = found.groups
+    if summarizer.by is not None:
+        groups = _named(groups, summarizer.by, ledger.timed)
+    return Summarized(groups, [file.source.name for file in ledger.skipped])
 
 
 # What a task comes to: summaries, and what was seen in each file.
@@ -213,7 +215,12 @@ class Ledger:
         """Files with a problem."""
         return [self._files[n] for n, each in sorted(self._facts.items()) if each.problem]
 
-    def conclude(self, name: str, by: str | None, progress: Progress) -> None:
+    @property
+    def timed(self) -> str | None:
+        """The column whose times became periods, if there is one."""
+        return next((each.timed for each in self._facts.values() if each.timed), None)
+
+    def conclude(self, name: str, progress: Progress) -> None:
         """Refuse a target that nothing is left of, and note what else was seen."""
         facts = [self._facts[number] for number in range(len(self._files))]
         problems = [each.problem for each in facts if each.problem]
@@ -227,30 +234,21 @@ class Ledger:
         unused = dict.fromkeys(column for each in facts for column in each.unused)
         posteriors = merged_facts([each.posteriors for each in facts])
         note_reading(name, posteriors, list(unused), progress)
-        if any(each.shadowed for each in facts):
+        for column in dict.fromkeys(column for each in facts for column in each.shadowed):
             progress.note(
-                f"the names of folders tell {by!r}; the column of that name was not used."
+                f"the names of folders tell {column!r}; the column of that name was not used."
             )
+        note_zones(self.timed, set().union(*(each.zones for each in facts)), progress)
         if problems:
             few = "; ".join(problem.rstrip(".") for problem in problems[:_MAX_NAMED])
             more = f"; and {len(problems) - _MAX_NAMED:,} more" * (len(problems) > _MAX_NAMED)
             progress.note(f"left out {len(problems):,} of {n_files:,} files: {few}{more}.")
 
 
-def _named(groups: dict[Any, Summary]) -> dict[Any, Summary]:
+def _named(groups: dict[Any, Summary], by: Grouping, timed: str | None) -> dict[Any, Summary]:
     """Return groups under the names that results have, sorted as people would."""
-    if set(groups) == {None}:
-        return groups
-    if len({type(value) for value in groups}) > 1 and not all(map(_is_number, groups)):
-        # Files of different formats have the same groups, as text or as numbers and dates.
-        same: dict[Any, Summary] = {}
-        for value, summary in groups.items():
-            same = merge_groups(same, {str(plain_name(value)): summary})
-        groups = same
-    summaries = list(groups.values())
-    order, names = named_groups(list(groups))
+    pairs = zip(alike(list(groups), len(by.columns)), groups.values(), strict=True)
+    same = merge_groups(*({value: summary} for value, summary in pairs))
+    summaries = list(same.values())
+    order, names = name_groups(list(same), by, timed)
     return {name: summaries[place] for name, place in zip(names, order, strict=True)}
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)

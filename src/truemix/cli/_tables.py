@@ -11,6 +11,7 @@ from truemix.estimates.answers import NEXT_STEP
 from truemix.estimates.checks import CANNOT_TELL, FAILED, NOT_CHECKED, PASSED
 from truemix.estimates.text import Table, percent, shown_name
 from truemix.report.notes import about_sample
+from truemix.report.sentences import called_keys
 
 # Verdicts of a check, in a cell of a table.
 FITS = {PASSED: "yes", FAILED: "no", CANNOT_TELL: "cannot tell", NOT_CHECKED: ""}
@@ -41,7 +42,7 @@ def summary_table(summary: dict[str, Any]) -> Table:
             below += text.about_range(group, text.subject_of(shares))
         below += _performance_lines(group)
         return Table(title, columns, _summary_rows(summary, columns), below)
-    rose = bounds and summary["ordered"]
+    rose = bounds and summary["along"] is not None
     shifts = [group["checks"]["label_shift"] for group in groups]
     checked = any(shift["checked"] for shift in shifts)
     performance = any(group["performance"] for group in groups)
@@ -51,11 +52,12 @@ def summary_table(summary: dict[str, Any]) -> Table:
         "fits": checked,
         "unknown": any(each["unknown"] for each in groups),
     }
-    columns = ["group", *columns, *(name for name, has in flags.items() if has), "items"]
+    columns = [*columns, *(name for name, has in flags.items() if has), "items"]
     if not checked:
         below.append(shifts[-1]["explanation"])
     if rose and len(groups) > 1:
-        below.append("rose: probability that the share is larger than in the group before")
+        where = "" if summary["ordered"] else ", within the same " + _others(summary)
+        below.append(f"rose: probability that the share is larger than in the group before{where}")
     if ranges:
         below.append("range: from the lowest to the highest answer, depending on what is assumed")
         below.append(NEXT_STEP)
@@ -64,9 +66,36 @@ def summary_table(summary: dict[str, Any]) -> Table:
     n_sampled = sum(bool(about_sample(group["diagnostics"])) for group in groups)
     if n_sampled:
         below.append(f"{n_sampled:,} of {len(groups):,} groups were sampled; see --format json")
-    name = shown_name(by)
-    rows = _summary_rows(summary, columns)
-    return Table(f"{title} by {name}", [name, *columns[1:]], rows, below, left=2)
+    called = called_keys(summary["keys"], summary["every"], summary["along"])
+    return Table(
+        f"{title} by {shown_name(summary['grouping'])}",
+        [*map(shown_name, called), *columns],
+        _with_gaps(_summary_rows(summary, columns), summary),
+        below,
+        left=len(called) + 1,
+    )
+
+
+def _others(summary: dict[str, Any]) -> str:
+    """Return what groups have in common that follow each other."""
+    keys = summary["keys"]
+    return " and ".join(shown_name(key) for k, key in enumerate(keys) if k != summary["along"])
+
+
+def _with_gaps(rows: list[list[str]], summary: dict[str, Any]) -> list[list[str]]:
+    """Return rows with one for each run of periods without items, where they would be."""
+    groups = summary["groups"]
+    n_classes, behind = len(groups[0]["classes"]), {gap["after"]: gap for gap in summary["gaps"]}
+    found = []
+    for place, group in enumerate(groups):
+        found += rows[place * n_classes : (place + 1) * n_classes]
+        if gap := behind.get(place):
+            names = [shown_name(key) for key in group["keys"]]
+            one = gap["first"] == gap["last"]
+            names[summary["along"]] = gap["first"] if one else f"{gap['first']} … {gap['last']}"
+            cells = [*names, "no items"]
+            found.append([*cells, *[""] * (len(rows[0]) - len(cells) - 1), "0"])
+    return found
 
 
 def _performance_lines(group: dict[str, Any]) -> list[str]:
@@ -105,7 +134,7 @@ def summary_records(summary: dict[str, Any]) -> list[dict[str, Any]]:
         unknown, shift = group["unknown"] or {}, group["checks"]["label_shift"]
         adjusted = shift.get("adjusted_p_value")
         of_group = {
-            "group": group["group"],
+            "keys": group["keys"],
             "n_items": group["n_items"],
             "unknown": unknown.get("share"),
             "unknown_lower": unknown.get("lower"),
@@ -133,7 +162,6 @@ def _summary_rows(summary: dict[str, Any], columns: list[str]) -> list[list[str]
         unknown, increase = each["unknown"], each["prob_increase"]
         low, high = each["range_lower"], each["range_upper"]
         cells = {
-            "group": shown_name(each["group"]),
             "class": shown_name(each["class"]),
             "estimate": percent(each["share"]),
             "interval": interval,
@@ -146,7 +174,7 @@ def _summary_rows(summary: dict[str, Any], columns: list[str]) -> list[list[str]
             "unknown": "" if unknown is None else percent(unknown),
             "items": f"{each['n_items']:,}",
         }
-        rows.append([cells[name] for name in columns])
+        rows.append([*map(shown_name, each["keys"]), *(cells[name] for name in columns)])
     return rows
 
 
@@ -219,14 +247,15 @@ def check_table(content: dict[str, Any]) -> Table:
 
 def group_check_table(content: dict[str, Any]) -> Table:
     """Return the checks of label shift of groups, one row each."""
-    header = [shown_name(content["by"]), "fits", "p-value", "adjusted", "unusual", "items"]
+    called = called_keys(content["keys"], content["every"], content["along"])
+    header = [*map(shown_name, called), "fits", "p-value", "adjusted", "unusual", "items"]
     rows = []
     for group in content["groups"]:
         p_value, adjusted = group["p_value"], group["adjusted_p_value"]
         p_values = [f"{p_value:.2g}", f"{p_value if adjusted is None else adjusted:.2g}"]
         counts = [f"{group[name]:,}" for name in ("n_unusual", "n_items")]
         fits = "yes" if group["passed"] else "no"
-        rows.append([shown_name(group["group"]), fits, *p_values, *counts])
+        rows.append([*map(shown_name, group["keys"]), fits, *p_values, *counts])
     failed = [group for group in content["groups"] if not group["passed"]]
     below = [f"{shown_name(each['group'])}: {each['explanation']}" for each in failed]
     if len(failed) > _MAX_EXPLAINED:
@@ -234,7 +263,7 @@ def group_check_table(content: dict[str, Any]) -> Table:
         below[_MAX_EXPLAINED:] = [more]
     if not failed:
         below.append("Nothing speaks against any of them being a mix of the reference classes.")
-    return Table(_verdict(content), header, rows, below)
+    return Table(_verdict(content), header, rows, below, left=len(called))
 
 
 def _verdict(content: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ In place of labelled items, REFERENCE may be a quantifier that ``truemix tune`` 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -115,7 +115,7 @@ def prepare(
         source, target_source = sources
         quantifier = unfitted(source, options)
         table = open_table(target_source)
-        table.need([] if inputs.by is None else [inputs.by], "as --by says")
+        table.need([] if inputs.grouping is None else inputs.grouping.columns, "as --by says")
         table.need(inputs.keep or [], "as --keep says")
         if inputs.key is not None:
             table.need([inputs.key], "as --key says")
@@ -138,9 +138,9 @@ def read_learner(
     inputs: ReferenceOptions,
     options: MethodOptions,
     progress: Progress,
-    by: str | None = None,
+    by: Sequence[str] | None = None,
 ) -> Learner:
-    """Read REFERENCE; ``by`` is a column that it may have and that is no feature."""
+    """Read REFERENCE; ``by`` are columns that it may have and that are no features."""
     if quantifier is None:
         if inputs.label is not None:
             progress.note(f"--label is not needed: {source.name} is a saved quantifier.")

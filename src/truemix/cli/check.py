@@ -31,12 +31,13 @@ def _refuse_level(value: str | None) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Options(options.OutputOptions, options.InputOptions):
-    by: str | None = options.option(
+    by: list[str] | None = options.option(  # noqa: RUF009
         "COLUMN",
         False,
         "Column of TARGET with groups, such as weeks: each is checked by itself, with p-values "
-        "adjusted for their number.",
+        "adjusted for their number. Again for groups of several columns.",
     )
+    every: str | None = options.option("PERIOD", False, options.EVERY_HELP)
     significance: float = options.method_option(
         "P",
         True,
@@ -81,7 +82,7 @@ def check(method: Annotated[options.MethodOptions, _DENSITY_OPTIONS], given: _Op
         prepared = prepare(given, method, progress)
         with progress.step("check"), prepared.scoring():
             checks = _checks(prepared, given.significance, seed_of(method))
-        content = _content(prepared, checks, given.by, given.significance)
+        content = _content(prepared, checks, given)
         if given.items is not None:
             with progress.step("write items"):
                 write(as_csv(_items(prepared, checks), safe=given.safe_csv), given.items)
@@ -103,26 +104,34 @@ def _checks(prepared: Prepared, significance: float, seed: int) -> dict[Any, Shi
     return {names[code]: each for code, each in found.items()}
 
 
-def _content(
-    prepared: Prepared, checks: dict[Any, ShiftCheck], by: str | None, significance: float
-) -> dict[str, Any]:
+def _content(prepared: Prepared, checks: dict[Any, ShiftCheck], given: _Options) -> dict[str, Any]:
+    from truemix._group_order import group_order
     from truemix._version import __version__
     from truemix.report.plain import plain, plain_name
 
+    order = group_order(checks, given.every)
+    keys = given.by or []
     groups = [
-        {"group": None if name is None else plain_name(name), **plain(each.summary())}
-        for name, each in checks.items()
+        {
+            "group": None if name is None else plain_name(name),
+            "keys": [plain_name(key) for key in order.parts(place)] if keys else [],
+            **plain(each.summary()),
+        }
+        for place, (name, each) in enumerate(checks.items())
     ]
     n_items = sum(group["n_items"] for group in groups)
     return {
         "truemix": __version__,
         "check": "label_shift",
-        "significance": significance,
+        "significance": given.significance,
         "passed": all(group["passed"] for group in groups),
         "reference": {"name": prepared.name, "n_items": prepared.n_reference},
         "target": {"name": prepared.target.name, "n_items": n_items},
         **prepared.columns,
-        "by": by,
+        "by": ", ".join(keys) or None,
+        "every": given.every,
+        "keys": keys,
+        "along": order.along if keys else None,
         "groups": groups,
     }
 
@@ -130,6 +139,8 @@ def _content(
 def _items(prepared: Prepared, checks: dict[Any, ShiftCheck]) -> list[dict[str, Any]]:
     """Return a record per item, the most unusual first; rows of the file are counted from 1."""
     import numpy as np
+
+    from truemix.report.plain import plain_name
 
     groups = prepared.target.groups
     records = []
@@ -139,7 +150,7 @@ def _items(prepared: Prepared, checks: dict[Any, ShiftCheck]) -> list[dict[str, 
         for item, p_value, resembles, unusual in zip(*columns, strict=True):
             records.append(
                 {
-                    **({} if groups is None else {"group": name}),
+                    **({} if groups is None else {"group": plain_name(name)}),
                     "row": int(item if places is None else places[item]) + 1,
                     "p_value": p_value,
                     "resembles": resembles,
@@ -151,5 +162,13 @@ def _items(prepared: Prepared, checks: dict[Any, ShiftCheck]) -> list[dict[str, 
 
 def _records(content: dict[str, Any]) -> list[dict[str, Any]]:
     """Return one record for each group."""
-    columns = [*([] if content["by"] is None else ["group"]), *_COLUMNS]
-    return [{name: group[name] for name in columns} for group in content["groups"]]
+    from truemix._group_order import key_columns
+
+    told = key_columns(content["keys"], len(content["keys"]), _COLUMNS)
+    return [
+        {
+            **dict(zip(told, group["keys"], strict=True)),
+            **{name: group[name] for name in _COLUMNS},
+        }
+        for group in content["groups"]
+    ]

@@ -36,13 +36,14 @@ _LARGEST_BAG = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class _Options(options.IntervalOptions, options.TargetOptions):
-    by: str | None = options.option(
+    by: list[str] | None = options.option(  # noqa: RUF009
         "COLUMN",
         False,
         "Column of TARGET, or KEY of its folders, with groups: one estimate for each and, if they "
         "follow each other (numbers, dates, weeks, months, versions), the probability that a share "
-        "rose since the group before.",
+        "rose since the group before. Again for groups of several columns, as region and month.",
     )
+    every: str | None = options.option("PERIOD", False, options.EVERY_HELP)
     check: bool | None = options.option(
         None,
         "check, where that is possible",
@@ -122,7 +123,7 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
             why_not = _why_not_checked(fitted, given.check)
             with progress.step("quantify"):
                 estimates = _quantify(fitted, found, given, check=why_not is None)
-            if given.by is None and given.sample is None:
+            if not given.by and given.sample is None:
                 _propose_sample(found.groups[None], estimates, level, progress)
         tested = None
         if given.report is not None:
@@ -136,7 +137,6 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
             target=targets.name,
             n_files=len(targets.files) if targets.listed else None,
             skipped=skipped,
-            by=given.by,
             command=_command(given, method),
             why_not_checked=why_not,
             backtest=tested,
@@ -149,7 +149,7 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
                 write(render_page(summary), given.report)
         show_result(summary, _records, summary_table, given, given.out)
     end_with(
-        f"{given.by} {group['group']}: {sentence}" if given.by else sentence
+        f"{summary['grouping']} {group['group']}: {sentence}" if given.by else sentence
         for group in summary["groups"]
         for sentence in group["failed"]
     )
@@ -201,9 +201,8 @@ def _quantify(
     # By their places: names that look alike are sorted as they are here.
     by_place = dict(enumerate(found.groups.values()))
     estimates = fitted.quantifier.quantify_by(by_place, check=check)
-    return EstimateSet(
-        {name: _named(estimates[k], fitted, given) for k, name in enumerate(found.groups)}
-    )
+    named = {name: _named(estimates[k], fitted, given) for k, name in enumerate(found.groups)}
+    return EstimateSet(named, by=given.by, every=given.every)
 
 
 def _quantify_labelled(
@@ -334,6 +333,7 @@ def _command(given: _Options, method: options.MethodOptions) -> str:
     names = (
         "label",
         "by",
+        "every",
         *options.COLUMN_OPTIONS,
         "level",
         "sample",
@@ -352,15 +352,21 @@ def _command(given: _Options, method: options.MethodOptions) -> str:
 
 def _records(summary: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the numbers of a summary, one record for each class of each group."""
+    from truemix._group_order import key_columns
     from truemix.cli._tables import summary_records
 
-    columns = [name for name in _COLUMNS if summary["ordered"] or name != "prob_increase"]
-    if summary["by"] is not None:
-        columns.insert(0, "group")
+    columns = [name for name in _COLUMNS if summary["along"] is not None or name != "prob_increase"]
     # What was asked for in addition goes behind, the same for all classes of a group.
     if summary["groups"][0]["unknown"] is not None:
         columns += ["unknown", "unknown_lower", "unknown_upper"]
     columns += ["check", "check_p_value"]
     if any(group["range"] for group in summary["groups"]):
         columns += ["range_lower", "range_upper"]
-    return [{name: each[name] for name in columns} for each in summary_records(summary)]
+    told = key_columns(summary["keys"], len(summary["keys"]), columns)
+    return [
+        {
+            **dict(zip(told, each["keys"], strict=True)),
+            **{name: each[name] for name in columns},
+        }
+        for each in summary_records(summary)
+    ]

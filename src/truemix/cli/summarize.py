@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,12 +23,13 @@ _FILE = "summary.npz"
 
 @dataclass(frozen=True, kw_only=True)
 class _Options(options.OutputOptions, options.TargetOptions):
-    by: str | None = options.option(
+    by: list[str] | None = options.option(  # noqa: RUF009
         "COLUMN",
         False,
         "Column of TARGET, or KEY of its folders, with groups: a summary of each, in the folder "
-        "--out.",
+        "--out. Again for groups of several columns.",
     )
+    every: str | None = options.option("PERIOD", False, options.EVERY_HELP)
     out: str = options.output_option(
         "FILE",
         False,
@@ -58,9 +60,9 @@ def summarize(method: options.MethodOptions, given: _Options) -> None:
             check_archive_ending("--out", given.out)
         fitted, found = learn_and_summarize(source, targets, given, method, progress)
         with progress.step("write"):
-            _write(found, given.out, given.by)
-        content = {**_content(found, targets.name, given.by), **fitted.columns}
-        show_result(content, lambda content: content["summaries"], _table, given, None)
+            _write(found, given.out, given.by or [])
+        content = {**_content(found, targets.name, given), **fitted.columns}
+        show_result(content, _records, _table, given, None)
         if given.by is not None:
             progress.show(f"Wrote {given.out}")
 
@@ -78,57 +80,77 @@ def _check_folder(out: str) -> None:
         raise InputError(f"Cannot write to {out}: {folder.parent} is no folder; make it first.")
 
 
-def _write(found: Summarized, out: str, by: str | None) -> None:
+def _write(found: Summarized, out: str, by: Sequence[str]) -> None:
+    from truemix._group_order import group_order
     from truemix.report.plain import plain_name
 
-    if by is None:
+    if not by:
         found.groups[None].save(out)
         return
+    order = group_order(found.groups)
     # Beside the folder, so that it appears with all groups or not at all.
     place = Path(out).absolute()
     with tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as part:
         # A temporary folder is for its owner only.
         whole = Path(part, place.name)
         whole.mkdir()
-        for name, summary in found.groups.items():
-            value = quote(f"{plain_name(name)}", safe="")
-            folder = whole / f"{quote(by, safe='')}={value}"
-            folder.mkdir()
+        for number, summary in enumerate(found.groups.values()):
+            folder = whole
+            for column, key in zip(by, order.parts(number), strict=True):
+                value = quote(f"{plain_name(key)}", safe="")
+                folder /= f"{quote(column, safe='')}={value}"
+            folder.mkdir(parents=True)
             summary.save(folder / _FILE)
         if place.exists():
             place.rmdir()
         whole.rename(place)
 
 
-def _content(found: Summarized, target: str, by: str | None) -> dict[str, Any]:
+def _content(found: Summarized, target: str, given: _Options) -> dict[str, Any]:
+    from truemix._group_order import group_order
     from truemix._version import __version__
     from truemix.report.plain import plain_name
 
+    keys, order = given.by or [], group_order(found.groups, given.every)
     summaries = [
         {
             "group": None if name is None else plain_name(name),
+            "keys": [plain_name(key) for key in order.parts(place)] if keys else [],
             "n_items": summary.n_items,
             "n_rows": summary.n_rows,
             "exact": summary.exact,
         }
-        for name, summary in found.groups.items()
+        for place, (name, summary) in enumerate(found.groups.items())
     ]
     return {
         "truemix": __version__,
         "target": {"name": target, "skipped_files": found.skipped},
-        "by": by,
+        "by": ", ".join(keys) or None,
+        "every": given.every,
+        "keys": keys,
+        "along": order.along if keys else None,
         "summaries": summaries,
     }
+
+
+def _records(content: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return one record for each summary."""
+    return [
+        {name: value for name, value in each.items() if name != "keys"}
+        for each in content["summaries"]
+    ]
 
 
 def _table(content: dict[str, Any]) -> Table:
     from truemix.estimates.text import Table, shown_name
     from truemix.estimates.text import items as n_items
+    from truemix.report.sentences import called_keys
 
-    by, summaries = content["by"], content["summaries"]
+    called = called_keys(content["keys"], content["every"], content["along"])
+    summaries = content["summaries"]
     rows = [
         [
-            *([] if by is None else [shown_name(each["group"])]),
+            *map(shown_name, each["keys"]),
             f"{each['n_items']:,}",
             f"{each['n_rows']:,}",
             "yes" if each["exact"] else "no",
@@ -136,9 +158,9 @@ def _table(content: dict[str, Any]) -> Table:
         for each in summaries
     ]
     total = n_items(sum(each["n_items"] for each in summaries))
-    header = [*([] if by is None else [shown_name(by)]), "items", "rows", "exact"]
+    header = [*map(shown_name, called), "items", "rows", "exact"]
     below = []
     if not all(each["exact"] for each in summaries):
         below.append("not exact: rows are a sample; truemix estimate allows for that")
     title = f"Summary of {total} of {content['target']['name']}"
-    return Table(title, header, rows, below, left=int(by is not None))
+    return Table(title, header, rows, below, left=len(called))

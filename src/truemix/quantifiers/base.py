@@ -32,8 +32,10 @@ from truemix.quantifiers.scored_batch import ScoredBatch
 from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring, read_labels
 from truemix.quantifiers.shares import check_shares
 from truemix.quantifiers.summarizing import (
+    by_longer_periods,
     in_memory,
     in_order,
+    key_names,
     places_of,
     summarize,
     summarize_by,
@@ -204,16 +206,23 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         [estimate] = estimates_of_batches([batch], places, check=check, answers=answers)
         return estimate if labelled is None else labelled.applied_to(estimate)
 
-    def quantify_by(self, X: Any, groups: Any = None, *, check: bool = False) -> EstimateSet:
+    def quantify_by(
+        self, X: Any, groups: Any = None, *, every: str | None = None, check: bool = False
+    ) -> EstimateSet:
         """Estimate the mix of each group of items (week, region, …), scoring each item once.
 
         Parameters
         ----------
         X : array-like, data frame, batches, or mapping of group to Summary
             All items, as for :meth:`quantify`; or a summary of each group.
-        groups : array-like of shape (n,) or str
-            The group of each item: strings, numbers or dates; or the column that holds it. For an
-            iterable of batches, an iterable of the groups of each.
+        groups : array-like of shape (n,), data frame, list of tuples, str or tuple of str
+            The group of each item: strings, numbers or dates; or the column that holds it. Several
+            columns, or a tuple per item, make a group of each combination (region and month). For
+            an iterable of batches, an iterable of the groups of each.
+        every : {"hour", "day", "week", "month", "quarter", "year"}, optional
+            Groups are times, and those of the same period belong together; of several columns, the
+            one with times is meant. Of summaries those of longer periods can be made: months of
+            days. See :func:`truemix.groups.by_period`.
         check : bool
             As for :meth:`quantify`; p-values are adjusted for the number of groups.
 
@@ -221,20 +230,33 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         -------
         EstimateSet
             One estimate per group, sorted as people would: week 9 before week 10, months as in
-            the calendar.
+            the calendar. Its ``order`` tells which groups follow each other, and which periods have
+            no items.
+
+        Examples
+        --------
+        >>> from truemix import PCC
+        >>> quantifier = PCC().fit([[0.9, 0.1], [0.2, 0.8]], ["ham", "spam"])
+        >>> times = ["2024-01-31T23:59Z", "2024-02-01T00:00Z", "2024-02-29T12:00Z"]
+        >>> items = [[0.9, 0.1], [0.5, 0.5], [0.3, 0.7]]
+        >>> found = quantifier.quantify_by(items, times, every="month")
+        >>> {month: each.n_items for month, each in found.items()}
+        {'2024-01': 1, '2024-02': 2}
         """
         if isinstance(X, Mapping) and groups is None:
-            summaries = in_order({group: self._summary(each) for group, each in X.items()})
+            given = {group: self._summary(each) for group, each in X.items()}
+            summaries = in_order(by_longer_periods(given, every))
         else:
-            summaries = self.summarize_by(X, groups)
+            summaries = self.summarize_by(X, groups, every=every)
         if not summaries:
             raise InputError("X has no groups; expected a summary of at least one.")
         parts = [ScoredBatch(self, summary) for summary in summaries.values()]
         places = None
         if check and groups is not None and in_memory(X):
-            places = places_of(self, list(summaries.values()), X, groups)
+            places = places_of(self, list(summaries.values()), X, groups, every)
         found = estimates_of_batches(parts, places, check=check)
-        return EstimateSet(dict(zip(summaries, found, strict=True)))
+        by = key_names(groups)
+        return EstimateSet(dict(zip(summaries, found, strict=True)), by=by, every=every)
 
     def summarize(self, X: Any, *, capacity: int | None = None) -> Summary:
         """Return a batch in bounded memory, to be merged, saved and quantified later.
@@ -256,13 +278,13 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         return summarize(self, X, capacity)
 
     def summarize_by(
-        self, X: Any, groups: Any, *, capacity: int | None = None
+        self, X: Any, groups: Any, *, every: str | None = None, capacity: int | None = None
     ) -> dict[Any, Summary]:
         """Return the summary of each group of items, from one pass over them.
 
         Parameters
         ----------
-        X, groups
+        X, groups, every
             As for :meth:`quantify_by`.
         capacity : int, optional
             As for :meth:`summarize`, of each group; with many large groups all have less, so that
@@ -274,7 +296,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             Group to :class:`Summary`, sorted as people would.
         """
         self._check_fitted()
-        return summarize_by(self, X, groups, capacity)
+        return summarize_by(self, X, groups, every, capacity)
 
     def quantify_bags(self, X: Any, bags: Sequence[Any]) -> Iterator[Estimate]:
         """Estimate the mix of each of many bags of items, scoring each item once.

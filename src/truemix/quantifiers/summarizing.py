@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +12,11 @@ from truemix._progress import progress_rows
 from truemix._typing import FloatArray, IntArray
 from truemix.batches import batches_of, is_batched, total_rows, with_groups
 from truemix.exceptions import InputError
+from truemix.groups import group_labels
 from truemix.quantifiers.pool import rows_of_items
 from truemix.summaries.groups import GroupStores, merge_groups
 from truemix.summaries.summary import Scorer, Summary, merged
-from truemix.tables import groups_of, pop_column
+from truemix.tables import groups_of, pop_columns
 
 if TYPE_CHECKING:
     from truemix.quantifiers.base import Quantifier
@@ -40,29 +41,31 @@ def summarize(quantifier: Quantifier, X: Any, capacity: int | None) -> Summary:
 
 
 def summarize_by(
-    quantifier: Quantifier, X: Any, groups: Any, capacity: int | None
+    quantifier: Quantifier, X: Any, groups: Any, every: str | None, capacity: int | None
 ) -> dict[Any, Summary]:
     """Return the summary of each group of a batch, or of many; sorted as people would."""
     columns = wanted_columns(quantifier)
-    named = isinstance(groups, str)
+    names = key_names(groups)
     if is_dask_frame(X):
-        if not named:
+        if names is None:
             raise InputError(
                 "The groups of a Dask data frame must be one of its columns; expected its name."
             )
-        work = partial(_summarize_part_by, groups=groups, columns=columns, capacity=capacity)
+        work = partial(
+            _summarize_part_by, groups=groups, every=every, columns=columns, capacity=capacity
+        )
         return in_order(merge_partitions(X, quantifier, work, merge_groups))
     if is_batched(X):
-        wanted = [*columns, groups] if named and columns is not None else columns
+        wanted = columns if names is None or columns is None else [*columns, *names]
         pairs = with_groups(batches_of(X, wanted), groups)
     else:
-        pairs = iter([pop_column(X, groups) if named else (X, groups)])
+        pairs = iter([(X, groups) if names is None else pop_columns(X, groups)])
     stores = GroupStores(capacity)
     labels: list[Any] = []
 
     def tables() -> Iterator[Any]:
         for table, found in pairs:
-            labels.append(found)
+            labels.append(group_labels(found, every))
             yield table
 
     for scored in _scored(quantifier, tables(), total_rows(X), many=is_batched(X)):
@@ -72,20 +75,40 @@ def summarize_by(
 
 
 def places_of(
-    quantifier: Quantifier, summaries: Sequence[Summary], X: Any, groups: Any
+    quantifier: Quantifier, summaries: Sequence[Summary], X: Any, groups: Any, every: str | None
 ) -> list[IntArray | None]:
     """Return for the summary of each group the row of each of its items.
 
     None for a summary that does not hold them all.
     """
-    if isinstance(groups, str):
-        X, groups = pop_column(X, groups)
+    if key_names(groups) is not None:
+        X, groups = pop_columns(X, groups)
     scored = quantifier.posteriors(X)
-    members = groups_of(groups, scored.shape[1])[1]
+    members = groups_of(group_labels(groups, every), scored.shape[1])[1]
     return [
         rows_of_items(summary.scored(), scored[:, rows]) if summary.exact else None
         for summary, rows in zip(summaries, members, strict=True)
     ]
+
+
+def key_names(groups: Any) -> tuple[str, ...] | None:
+    """Return the columns that tell groups, None if groups were not given as names of columns."""
+    if isinstance(groups, str):
+        return (groups,)
+    return groups if isinstance(groups, tuple) and all(map(_is_text, groups)) else None
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def by_longer_periods(summaries: Mapping[Any, Summary], every: str | None) -> dict[Any, Summary]:
+    """Return summaries of groups by longer periods: those of days by months, say."""
+    if every is None:
+        return dict(summaries)
+    labels = group_labels(list(summaries), every)
+    pairs = zip(labels, summaries.values(), strict=True)
+    return merge_groups(*({label: summary} for label, summary in pairs))
 
 
 def in_memory(X: Any) -> bool:
@@ -143,10 +166,15 @@ def _summarize_part(
 
 
 def _summarize_part_by(
-    quantifier: Quantifier, part: Any, groups: str, columns: list[str] | None, capacity: int | None
+    quantifier: Quantifier,
+    part: Any,
+    groups: str | tuple[str, ...],
+    every: str | None,
+    columns: list[str] | None,
+    capacity: int | None,
 ) -> dict[Any, Summary]:
-    wanted = part if columns is None else part[[*columns, groups]]
-    return summarize_by(quantifier, wanted, groups, capacity) if len(part) else {}
+    wanted = part if columns is None else part[[*columns, *(key_names(groups) or ())]]
+    return summarize_by(quantifier, wanted, groups, every, capacity) if len(part) else {}
 
 
 def _merge_present(*parts: Summary | None) -> Summary | None:

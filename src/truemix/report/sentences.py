@@ -225,6 +225,17 @@ def subject(classes: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return classes[1] if len(classes) == 2 else max(classes, key=_share)
 
 
+def called_keys(keys: Sequence[str], every: str | None, along: int | None) -> list[str]:
+    """Return what groups are called, key by key: its column, or the period that times became.
+
+    Examples
+    --------
+    >>> called_keys(["region", "sent_at"], "month", 1), called_keys(["week"], None, 0)
+    (['region', 'month'], ['week'])
+    """
+    return [every if every and k == (along or 0) else key for k, key in enumerate(keys)]
+
+
 def group_name(group: Any, by: str | None) -> str:
     """Return a group as a sentence names it: ``week 12``."""
     name = isolated(shown_name(group))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from truemix._group_order import in_order
+from truemix._group_order import GroupOrder, key_columns
 from truemix._typing import FloatArray
 from truemix._version import __version__
 from truemix.estimates import Estimate, EstimateSet
@@ -19,6 +19,7 @@ from truemix.exceptions import InputError
 from truemix.report.notes import notes_of
 from truemix.report.plain import plain, plain_name
 from truemix.report.sentences import (
+    called_keys,
     change,
     group_name,
     headline,
@@ -75,7 +76,7 @@ def summarize(
     skipped : sequence of str
         Those of them that were left out because they are damaged.
     by : str, optional
-        Name of the column that the groups come from.
+        Name of the column that the groups come from, unless the estimates know.
     command : str, optional
         The command that repeats this.
     why_not_checked : str, optional
@@ -95,8 +96,16 @@ def summarize(
         failed, the classifier's ``performance`` if it was asked for, the ``checks`` (with a
         ``verdict`` each: passed, failed, cannot tell or not checked), the ``diagnostics``, and
         sentences about those that ``failed`` and the others (``notes``). ``ok`` is whether nothing
-        failed in any group, ``ordered`` whether the groups follow each other, ``backtest`` what
-        was given. All values can be written as JSON.
+        failed in any group, ``backtest`` what was given. All values can be written as JSON.
+
+        What is known of the order of groups: ``ordered`` is whether all of them follow each other
+        in one ``series``; with several keys (``keys``, the columns) there may be many, each a list
+        of places in ``groups``, and ``along`` is the number of the key that they follow each other
+        in (None without any order). A group has its ``keys``, the place of the group that it
+        ``follows`` (the one that ``prob_increase`` is about) and, for periods, its ``position`` in
+        periods since the first. ``gaps`` are the periods without items: ``first``, ``last``,
+        ``n_periods``, and the place of the group ``after`` which they come. ``grouping`` is what
+        groups are called: their column, or the period (``every``) that its times were put into.
 
     Examples
     --------
@@ -121,19 +130,24 @@ def summarize(
     named = _named(estimates)
     last = named[-1][1]
     many = sum(len(estimate.classes) for _, estimate in named) > _MAX_QUANTILES
-    grouped = isinstance(estimates, EstimateSet)
-    ordered = grouped and in_order(name for name, _ in named)
+    grouped = estimates if isinstance(estimates, EstimateSet) else None
+    order = GroupOrder((None,), None, None) if grouped is None else grouped.order
     trusts = [trust_of(estimate) for _, estimate in named]
     groups = []
     for number, (name, estimate) in enumerate(named):
-        before = named[number - 1][1] if number and ordered else None
+        follows = order.follows[number]
+        before = None if follows is None else named[follows][1]
         shape = estimate is last or not many
         group = _group(name, estimate, before, level, trusts[number], quantiles=shape)
         if LABEL_SHIFT not in group["checks"]:
             group["checks"][LABEL_SHIFT] = not_checked(trusts[number].method, why_not_checked)
         group["performance"] = _performance(estimate, level) if performance else None
+        group["keys"] = [] if grouped is None else list(map(plain_name, order.parts(number)))
+        group["follows"], group["position"] = follows, order.positions[number]
         groups.append(group)
-    sentences = _sentences(groups, by, trusts, ordered=ordered)
+    grouping = _grouping(grouped, by)
+    called = grouping["grouping"] if order.n_keys == 1 else None
+    sentences = _sentences(groups, called, trusts, order)
     n_items = sum(estimate.n_items for _, estimate in named)
     files = {} if n_files is None else {"n_files": n_files, "skipped_files": list(skipped)}
     return {
@@ -144,15 +158,36 @@ def summarize(
         "interval": None if last.draws is None else "equal-tailed",
         "reference": {"name": _file_name(reference), "n_items": plain(n_reference)},
         "target": {"name": _file_name(target), "n_items": n_items, **files},
-        "by": by,
+        **grouping,
         "command": command,
         "headline": " ".join(sentences),
         "sentences": sentences,
         "ok": not any(group["failed"] for group in groups),
-        "ordered": ordered,
         "groups": groups,
         "backtest": None if backtest is None else plain(backtest),
         "settings": plain(last.settings),
+    }
+
+
+def _grouping(estimates: EstimateSet | None, by: str | None) -> dict[str, Any]:
+    """Return what groups come from, which of them follow each other and what is between them."""
+    if estimates is None:
+        nothing: dict[str, Any] = {"by": by, "every": None, "keys": [], "grouping": by}
+        return {**nothing, "ordered": False, "along": None, "series": [], "gaps": []}
+    order, every = estimates.order, estimates.every
+    known = estimates.by or ([] if by is None else [by])
+    names = list(known) if len(known) == order.n_keys else []
+    keys = names or key_columns(None, order.n_keys, [])
+    called = keys if names or every else []
+    return {
+        "by": ", ".join(names) or None,
+        "every": every,
+        "keys": keys,
+        "grouping": " and ".join(called_keys(called, every, order.along)) or None,
+        "ordered": order.ordered,
+        "along": order.along,
+        "series": order.series,
+        "gaps": [dict(vars(gap)) for gap in order.gaps],
     }
 
 
@@ -282,7 +317,7 @@ def _rounded(values: FloatArray) -> list[list[float]]:
 
 
 def _sentences(
-    groups: list[dict[str, Any]], by: str | None, trusts: list[Trust], *, ordered: bool
+    groups: list[dict[str, Any]], by: str | None, trusts: list[Trust], order: GroupOrder
 ) -> list[str]:
     """Return the headline: for groups, the last one and what changed since the one before."""
     last = groups[-1]
@@ -292,14 +327,15 @@ def _sentences(
     name = group_name(last["group"], by)
     if len(groups) == 1:
         return [f"For {name}: {small(first)}", *more]
-    if not ordered:
+    follows = order.follows[-1]
+    if not order.ordered or follows is None:
         return spread(groups, by, trusts)
-    before = groups[-2]
+    before = groups[follows]
     since = change(
         last["classes"],
         before["classes"],
         group_name(before["group"], by),
-        failed=trusts[-2].failed or trusts[-1].failed,
+        failed=trusts[follows].failed or trusts[-1].failed,
     )
     return step_last([f"For {name}, the last of {len(groups)}: {small(first)}", *more, since])
 

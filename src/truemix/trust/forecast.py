@@ -159,7 +159,7 @@ class Outlook:
         if factor <= 0.0:
             return Measurement(mean, np.zeros((len(mean), len(mean))), degrees, np.ones(len(mean)))
         errors = residual_covariance(self.predicted, self.predicted, parts / factor)
-        covariance = shrunk_covariance(errors, n - 1.0, errors, mean) * factor / self.n_items
+        covariance = shrunk_covariance(errors, n - 1.0, errors) * factor / self.n_items
         return Measurement(mean, covariance, degrees, np.ones(len(mean)))
 
     def _width(self, n: int, level: float, *, fails: bool) -> FloatArray:

@@ -18,7 +18,12 @@ was 1.5 points with either. So likelihoods only determine the mix, and decisions
 With 40 mixes of each of six tabular sets the mean absolute error is 2.1 points, that of ATC 3.5, of
 DoC 4.6, of LEAP's equations with the same mix 2.4; ATC is nearer in one set, LEAP in another, DoC
 in a third by little. 95 % intervals hold 98 %: these mixes use up much of a finite pool, which
-makes errors smaller. With batches from known densities they hold 94 to 98 %.
+makes errors smaller. With batches from known densities they hold 94 to 98 %, and 94 % of 100 with
+only 30 references per class, each batch with references of its own.
+
+The mix of the batch could also be taken as known in each draw, so that labels keep both margins of
+the table. On 29 targets of the benchmark that makes intervals as wide (13.6 instead of 13.1 points)
+and the error larger (2.8 instead of 2.5).
 """
 
 from __future__ import annotations

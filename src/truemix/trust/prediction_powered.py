@@ -18,9 +18,11 @@ from truemix._typing import FloatArray, IntArray
 SLOPE_ITEMS = 10.0
 # Items whose error is as the predictions say, added to those whose error was seen ...
 MODEL_ITEMS = 3.0
-# ... and items of any class that were predicted without knowing anything, so that no class has an
-# error of 0 because none of its items happens to be labelled. As in the rule of three, errors that
-# were not seen among n items may have a rate of some 1 / n.
+# ... and items about which the predictions were wrong, so that no class has an error of 0 because
+# none of its items happens to be labelled. As in the rule of three, errors that were not seen among
+# n items may have a rate of some 1 / n, whatever the number of classes: the squared errors of these
+# items add up to about one for each class. With a sum in proportion to the size of a class, on the
+# benchmark's sets 95 % intervals held 78 % of the shares of classes without a labelled item.
 MISFIT_ITEMS = 2.0
 
 
@@ -110,7 +112,7 @@ def prediction_powered(
     errors = labels - used
     correction = weights @ errors
     share = _used(mean[None], slopes, spread)[0] + correction
-    covariance = _covariance(here, used, errors - correction, weights, inclusion, mean)
+    covariance = _covariance(here, used, errors - correction, weights, inclusion)
     # Those of the weighted mean, and what was added.
     degrees = _effective(weights) - 1.0 + MODEL_ITEMS + MISFIT_ITEMS
     return Measurement(share, covariance, degrees, slopes)
@@ -144,9 +146,7 @@ def residual_covariance(expected: FloatArray, used: FloatArray, weights: FloatAr
     return np.asarray(np.diag(mean) - second + (bias * weights[:, None]).T @ bias)
 
 
-def shrunk_covariance(
-    seen: FloatArray, n_seen: float, modelled: FloatArray, mean: FloatArray
-) -> FloatArray:
+def shrunk_covariance(seen: FloatArray, n_seen: float, modelled: FloatArray) -> FloatArray:
     """Return the covariance of errors seen ``n_seen`` times, together with what is added to them.
 
     Parameters
@@ -155,11 +155,9 @@ def shrunk_covariance(
         Covariance of the errors that were seen, and of those that the predictions expect.
     n_seen : float
         Degrees of freedom of the first.
-    mean : ndarray of shape (K,)
-        Mean prediction.
     """
-    q = 0.5 * (mean + 1.0 / len(mean))
-    misfit = np.diag(q) - np.outer(q, q)
+    n_classes = len(seen)
+    misfit = 0.5 * (np.eye(n_classes) - 1.0 / n_classes)
     total = n_seen * seen + MODEL_ITEMS * modelled + MISFIT_ITEMS * misfit
     return np.asarray(total / (n_seen + MODEL_ITEMS + MISFIT_ITEMS))
 
@@ -237,16 +235,15 @@ def _covariance(
     errors: FloatArray,
     weights: FloatArray,
     inclusion: FloatArray,
-    mean: FloatArray,
 ) -> FloatArray:
     """Return the covariance of the weighted mean of errors, given them about that mean."""
     parts = (1.0 - inclusion) * weights**2
     factor = float(parts.sum())
     if factor <= 0.0:
-        return np.zeros((len(mean), len(mean)))
+        return np.zeros((used.shape[1], used.shape[1]))
     parts = parts / factor
     n = _effective(weights)
     seen = (errors * parts[:, None]).T @ errors
     seen = seen * (n / (n - 1.0)) if n > 1.0 + 1e-9 else np.zeros_like(seen)
     modelled = residual_covariance(predicted, used, parts)
-    return factor * shrunk_covariance(seen, max(n - 1.0, 0.0), modelled, mean)
+    return factor * shrunk_covariance(seen, max(n - 1.0, 0.0), modelled)

