@@ -173,14 +173,15 @@ def test_errors_name_the_line(capsys, tmp_path, text, sentence):
     reference, _ = written(tmp_path)
     wrong = tmp_path / "wrong.jsonl"
     wrong.write_text("\n".join(text))
-    assert fails(capsys, "estimate", reference, wrong, *LABEL_OPTION) == sentence
+    options = (*LABEL_OPTION, "--method", "pcc")
+    assert fails(capsys, "estimate", reference, wrong, *options) == sentence
 
 
 def test_text_in_another_encoding_is_refused(capsys, tmp_path):
     reference, _ = written(tmp_path)
     wrong = tmp_path / "wrong.jsonl"
     wrong.write_bytes('{"week": "é"}\n'.encode("latin-1"))
-    sentence = fails(capsys, "estimate", reference, wrong, *LABEL_OPTION)
+    sentence = fails(capsys, "estimate", reference, wrong, *LABEL_OPTION, "--method", "pcc")
     assert sentence == "Line 1 of wrong.jsonl is not text in UTF-8; save the file in UTF-8."
 
 
