@@ -14,7 +14,7 @@ from support import posteriors
 PAGE = Path(__file__).parents[1] / "docs" / "habits.md"
 ROW = re.compile(r"^\| .* \| `(truemix .*)` \|$", re.MULTILINE)
 COMMANDS = ROW.findall(PAGE.read_text("utf-8"))
-FIRST_SECTION = ROW.findall(PAGE.read_text("utf-8").partition("## Features")[0])
+FIRST_SECTION = ROW.findall(PAGE.read_text("utf-8").partition("## Decisions")[0])
 CLASSES = ["ham", "spam"]
 
 
@@ -55,6 +55,16 @@ def write_forms(reference, target):
     save("logits.csv", lambda f: f.assign(**np.log(f[CLASSES])))
     save("log.jsonl", lambda f: f, as_lines, end=".gz")
     save("nested.jsonl", nested, as_lines)
+
+    def judged(frame):
+        sure = np.where(frame["ham"] > 0.9, "ham", "unsure")
+        verdicts = {"gpt": np.where(frame["spam"] > 0.5, "spam", sure)}
+        verdicts["claude"] = np.where(frame["ham"].round(1) > 0.4, "ham", "spam")
+        return frame.drop(columns=CLASSES).assign(**verdicts)
+
+    save("judged.csv", judged)
+    unlabelled = target.assign(topic=None)
+    pd.concat([reference, unlabelled]).to_csv("one-file.csv", index=False)
     features = np.array(["red", "blue", "green"])
     save(
         "features.csv",
@@ -103,6 +113,8 @@ def quick(command):
         return [*words, "--method", "kdey", "--bandwidth", "0.3", "--shrinkage", "0.1"]
     if "--labelled" in words or "partly.csv" in words:
         return [*words, "--method", "kdey", "--bandwidth", "0.3", "--shrinkage", "0.1"]
+    if "--decision" in words:
+        return [*words, "--method", "acc" if words.count("--decision") == 1 else "bayesian-acc"]
     return words if "--method" in words else [*words, "--method", "pcc"]
 
 

@@ -265,6 +265,11 @@ def test_a_key_is_trained_on_only_if_it_is_named(capsys, tmp_path):
             "features; leave one of them out.",
         ),
         (
+            ["--logits", "--decision", "egg", "--method", "acc"],
+            "The option --logits is about columns of posteriors, but --decision names decisions in "
+            "place of them; leave one of them out.",
+        ),
+        (
             ["--drop", "egg"],
             "The option --drop says what --classifier is trained on; name a classifier too, or "
             "leave the option out.",
@@ -292,7 +297,7 @@ def test_a_key_is_trained_on_only_if_it_is_named(capsys, tmp_path):
     ],
 )
 def test_wrong_combinations(capsys, tmp_path, options, sentence):
-    method = () if "--classifier" in options else PCC[2:]
+    method = () if {"--classifier", "--method"} & set(options) else PCC[2:]
     assert fails(capsys, "estimate", *written(tmp_path), *LABEL, *method, *options) == sentence
 
 

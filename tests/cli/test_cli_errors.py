@@ -313,7 +313,7 @@ def test_a_wrong_value_for_a_classifier(estimate):
 
 def test_usage_is_for_typer(capsys):
     for arguments in (
-        ["estimate", "only-one"],
+        ["estimate"],
         ["estimate", "a", "b", "--format", "xml"],
         ["sing"],
     ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import pyarrow as pa
 
 from truemix._typing import FloatArray, IntArray
 from truemix.cli._classifiers import few_threads
+from truemix.cli._decisions import located
 from truemix.cli._features import Features
 from truemix.cli._grouping import Grouping
 from truemix.cli._groups import GroupReader, check_n_groups
@@ -121,9 +123,10 @@ class Summarizer:
         reader = self._reader(table, groups)
         stores, n_rows = GroupStores(self.capacity), 0
         for numbers, items in self._batches(reader, groups):
-            with nullcontext() if self.features is None else few_threads(len(items)):
-                scored = self.quantifier.posteriors(items)
-            scorer = Scorer(self.quantifier.classes_, len(scored), self.quantifier.scored_by_)
+            scored = self._scored(items, partial(_place, table, n_rows))
+            n_layers, _, n_columns = scored.shape
+            known = self.quantifier.classes_, n_layers, self.quantifier.scored_by_
+            scorer = Scorer(*known, n_columns)
             members: dict[Any, Any] = {None: slice(None)}
             if groups is not None and numbers is not None:
                 members = _members(numbers, groups.values)
@@ -135,6 +138,10 @@ class Summarizer:
         told = () if self.by is None else self.by.columns
         shadowed = tuple(name for name in told if name in file.keys and name in table.columns)
         return FileSummary(stores.summaries(), replace(facts, shadowed=shadowed))
+
+    def _scored(self, items: Any, place: Callable[[int], str]) -> FloatArray:
+        with located(place), nullcontext() if self.features is None else few_threads(len(items)):
+            return self.quantifier.posteriors(items)
 
     def _batches(
         self, reader: TargetReader, groups: GroupReader | None
@@ -194,6 +201,10 @@ def _facts(groups: GroupReader | None, **seen: Any) -> FileFacts:
     if groups is None:
         return FileFacts(**seen)
     return FileFacts(zones=frozenset(groups.zones), timed=groups.timed, **seen)
+
+
+def _place(table: Table, start: int, row: int) -> str:
+    return table.place(start + row)
 
 
 def _members(codes: IntArray, values: list[Any]) -> dict[Any, IntArray]:

@@ -24,6 +24,8 @@ class Layout:
         The name of each column, with ``{}`` for the class; None if that is to be found.
     seen : str or None
         The pattern that was found in the reference, and is looked for first.
+    decisions : list of str or None
+        Columns of decisions, which are read in place of posteriors.
     score, positive : str or None
         The only column, and the class that it is the posterior of.
     logits : bool
@@ -36,6 +38,7 @@ class Layout:
     positive: str | None = None
     logits: bool = False
     seen: str | None = None
+    decisions: list[str] | None = None
 
 
 def check_columns(given: ReferenceOptions) -> None:
@@ -47,6 +50,11 @@ def check_columns(given: ReferenceOptions) -> None:
         "--logits": given.logits or None,
     }
     named = [option for option, value in about_posteriors.items() if value is not None]
+    if given.decision and named:
+        raise InputError(
+            f"The option {named[0]} is about columns of posteriors, but --decision names decisions "
+            "in place of them; leave one of them out."
+        )
     if given.classifier is not None and named:
         raise InputError(
             f"The option {named[0]} is about columns of posteriors, but --classifier trains on "

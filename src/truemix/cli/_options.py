@@ -13,6 +13,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 
 from truemix._periods import PERIODS
+from truemix.cli._deferred import loaded_on_first_use
 from truemix.cli._grouping import Grouping, grouping_of
 
 POINT_METHODS = ("kdey", "emq", "acc", "pacc", "pcc", "cc")
@@ -86,14 +87,15 @@ def _load(*, quiet: bool) -> None:
     """Load what all these commands need, which takes a second, with a sign of life before."""
     from truemix._progress import progress_spinner
 
-    with progress_spinner("start", shown=not quiet):
+    with progress_spinner("start", shown=not quiet), loaded_on_first_use():
         import_module("truemix.cli._work")
         import_module("truemix.quantifiers")
 
 
-def _argument(metavar: str, text: str) -> Any:
-    shown = typer.Argument(..., metavar=metavar, show_default=False, help=text)
-    return field(metadata={_TYPER: shown})
+def _argument(metavar: str, text: str, default: Any = ...) -> Any:
+    shown = typer.Argument(default, metavar=metavar, show_default=False, help=text)
+    metadata = {_TYPER: shown}
+    return field(metadata=metadata) if default is ... else field(default=default, metadata=metadata)
 
 
 def option(
@@ -121,12 +123,18 @@ class ReferenceOptions:
     reference: str = _argument(
         "REFERENCE",
         "Labelled items: a label column, and a column of posteriors for each class (or features, "
-        "with --classifier). - is stdin.",
+        "with --classifier; or decisions, with --decision). - is stdin.",
     )
     label: str | None = option(
         "COLUMN",
         False,
         "Column of REFERENCE that holds the labels (NPZ: y by default).",
+    )
+    decision: list[str] | None = option(  # noqa: RUF009
+        "COLUMN",
+        False,
+        "Column of both files with decisions by a judge (a model, a rule, a person), in place of "
+        "posteriors; they need not be classes. Again for another judge.",
     )
     classifier: str | None = option(
         "NAME",
@@ -190,8 +198,11 @@ class GroupedOptions(ReferenceOptions):
 class InputOptions(GroupedOptions):
     """Both files; columns in ``keep`` and ``key`` are passed through."""
 
-    target: str = _argument(
-        "TARGET", "Items whose mix is wanted: the same columns without the label. - is stdin."
+    target: str | None = _argument(
+        "[TARGET]",
+        "Items whose mix is wanted: the same columns without the label. - is stdin. Without TARGET "
+        "it is the rows of REFERENCE that have no label.",
+        default=None,
     )
     keep: list[str] | None = None
     key: str | None = None
@@ -201,11 +212,12 @@ class InputOptions(GroupedOptions):
 class TargetOptions(GroupedOptions):
     """Both sides, where a target may be of any size."""
 
-    targets: list[str] = _argument(  # noqa: RUF009
-        "TARGET...",
+    targets: list[str] | None = _argument(  # noqa: RUF009
+        "[TARGET...]",
         "Items whose mix is wanted: the same columns without the label. One or more files, folders "
         "or quoted patterns such as 'data/*.parquet'; also summaries written by truemix summarize. "
-        "- is stdin.",
+        "- is stdin. Without TARGET it is the rows of REFERENCE that have no label.",
+        default=None,
     )
     sample: int | None = option(
         "N",

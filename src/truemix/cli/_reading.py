@@ -2,39 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from truemix._arrow_columns import decoded
-from truemix._typing import FloatArray
+from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.cli._columns import Labels, Rows, read_labels
+from truemix.cli._decisions import DecisionRows, decisions_in, read_decisions
 from truemix.cli._features import Features, about_keys, features_of, keys_among
 from truemix.cli._groups import GroupReader, Groups, name_groups, note_zones
 from truemix.cli._layout import CLASS, Layout, check_columns, layout_of
 from truemix.cli._options import InputOptions, ReferenceOptions
 from truemix.cli._posterior_columns import PosteriorFacts, PosteriorReader
 from truemix.cli._progress import Progress
-from truemix.cli.tables.table import GROUP, KEPT, Column, Table
+from truemix.cli.tables.table import DECISION, GROUP, KEPT, Column, Table
 from truemix.exceptions import InputError
 from truemix.validation import SILENT_SUM_ERROR, shown, shown_list
 
 
 @dataclass(frozen=True)
 class Reference:
-    """Labelled items: their posteriors, or their features.
+    """Labelled items: their posteriors, their features, or decisions.
 
-    ``layout`` is how posteriors are written, in the target too.
+    ``layout`` is how posteriors or decisions are written, in the target too.
     """
 
     name: str
     labels: Labels
-    X: FloatArray
+    X: Any
     features: Features | None = None
     layout: Layout | None = None
+    file_rows: IntArray | None = None
+
+    def place(self, row: int) -> str:
+        """Return where an item is in the file."""
+        return f"Row {1 + (row if self.file_rows is None else self.file_rows[row])} of {self.name}"
 
     @property
     def n_items(self) -> int:
@@ -47,21 +54,33 @@ class Target:
     """Items without labels: posteriors or features, groups, and columns to pass through."""
 
     name: str
-    X: FloatArray
+    X: Any
     groups: Groups | None
     kept: pa.Table | None
+    file_rows: IntArray | None = None
+
+    @property
+    def row_numbers(self) -> IntArray:
+        """The number of each item's row in the file, counted from 1."""
+        return 1 + (np.arange(len(self.X)) if self.file_rows is None else self.file_rows)
 
 
 def read_reference(
     table: Table, given: ReferenceOptions, by: Sequence[str] | None, progress: Progress
 ) -> Reference:
-    """Return labelled items, with their posteriors or, for a classifier, with features.
+    """Return labelled items, with their posteriors, features for a classifier, or decisions.
 
     ``by`` are columns that they may have and that are no features.
     """
     check_columns(given)
     label, labels = read_labels(table, given.label)
     others = {label, *(by or [])}
+    if given.decision:
+        X = read_decisions(table, given.decision, label)
+        unused = [name for name in table.columns if name not in {*others, *given.decision}]
+        note_reading(table.name, PosteriorFacts(), unused, progress)
+        layout = Layout(labels.names, decisions=given.decision)
+        return Reference(table.name, labels, X, layout=layout, file_rows=table.file_rows)
     if given.classifier is not None:
         return _with_features(table, labels, given, others, progress)
     hint = (
@@ -136,21 +155,30 @@ class TargetReader:
         layout: Layout,
         features: Features | None,
         along: Mapping[str, Column],
+        decisions: list[str] | None = None,
     ) -> None:
         self.table, self._along = table, along
         self._posteriors: PosteriorReader | None = None
-        if features is None:
+        self._items: Callable[[pa.RecordBatch, int], Any]
+        self._wanted: dict[str, Column]
+        left_out: Iterable[str] = []
+        if layout.decisions is not None:
+            table.need(layout.decisions, "decisions, as --decision says")
+            self._items = partial(_decisions_in, layout.decisions, table)
+            self._wanted = dict.fromkeys(layout.decisions, DECISION)
+            self._rows: Rows | DecisionRows = DecisionRows()
+        elif features is None:
             self._posteriors = reader = PosteriorReader(table, layout, along)
-            self._items: Callable[[pa.RecordBatch, int], FloatArray] = reader.posteriors
-            self.n_columns, self._wanted = reader.n_classes, reader.wanted
-            self.unused = reader.unused
-            return
-        what = f"a feature in {features.reference}"
-        table.need(features.types, what, "Add it, or leave it out of training: --drop.")
-        self._items = partial(_features_in, features, table)
-        self.n_columns = len(features.types)
-        self._wanted = {name: Column("feature", kind) for name, kind in features.types.items()}
-        known = {*along, *features.types, *features.left_out}
+            self._items, self._wanted = reader.posteriors, reader.wanted
+            self._rows = Rows(reader.n_classes)
+        else:
+            what = f"a feature in {features.reference}"
+            table.need(features.types, what, "Add it, or leave it out of training: --drop.")
+            self._items = partial(_features_in, features, table)
+            self._wanted = {name: Column("feature", kind) for name, kind in features.types.items()}
+            self._rows = Rows(len(features.types))
+            left_out = features.left_out
+        known = {*along, *self._wanted, *left_out}
         self.unused = [name for name in table.columns if name not in known]
 
     @property
@@ -158,8 +186,12 @@ class TargetReader:
         """What was seen in posteriors so far."""
         return PosteriorFacts() if self._posteriors is None else self._posteriors.facts
 
-    def batches(self) -> Iterator[tuple[int, pa.RecordBatch, FloatArray]]:
-        """Yield the first row of each batch, its columns as they are, and its items as numbers."""
+    def rows(self) -> Rows | DecisionRows:
+        """Return what collects the items."""
+        return self._rows
+
+    def batches(self) -> Iterator[tuple[int, pa.RecordBatch, Any]]:
+        """Yield the first row of each batch, its columns as they are, and its items."""
         for start, batch in self.table.batches({**self._along, **self._wanted}):
             yield start, batch, self._items(batch, start)
 
@@ -167,6 +199,12 @@ class TargetReader:
 def _features_in(features: Features, table: Table, batch: pa.RecordBatch, start: int) -> FloatArray:
     used = pa.table({name: decoded(batch.column(name)) for name in features.types})
     return features.array(used, table, start)
+
+
+def _decisions_in(
+    decisions: Sequence[str], table: Table, batch: pa.RecordBatch, start: int
+) -> AnyArray:
+    return decisions_in(batch, decisions, table, start)
 
 
 def read_target(
@@ -178,7 +216,8 @@ def read_target(
 ) -> Target:
     """Return the items of a target, their groups, and columns to pass through.
 
-    Items are the posteriors that ``layout`` describes, unless the reference has ``features``.
+    Items are the posteriors or decisions that ``layout`` describes, unless the reference has
+    ``features``.
     """
     by, keep = inputs.grouping, inputs.keep or []
     clash = next((name for name in keep if name in layout.classes), None)
@@ -190,7 +229,7 @@ def read_target(
     groups = None if by is None else GroupReader(by, table, {}, table.name)
     along = dict.fromkeys(keep, KEPT) | dict.fromkeys(groups.columns if groups else [], GROUP)
     reader = TargetReader(table, layout, features, along)
-    rows, kept, codes = Rows(reader.n_columns), [], [np.empty(0, dtype=np.intp)]
+    rows, kept, codes = reader.rows(), [], [np.empty(0, dtype=np.intp)]
     n_rows = 0
     with progress.step("read target") as update:
         for start, batch, items in reader.batches():
@@ -213,7 +252,8 @@ def read_target(
         places = np.empty(len(order), dtype=np.intp)
         places[order] = np.arange(len(order))
         found = Groups(names, places[np.concatenate(codes)])
-    return Target(table.name, rows.array(), found, pa.Table.from_batches(kept) if kept else None)
+    beside = pa.Table.from_batches(kept) if kept else None
+    return Target(table.name, rows.array(), found, beside, table.file_rows)
 
 
 def note_reading(

@@ -21,6 +21,7 @@ from truemix.cli._file_summaries import (
 )
 from truemix.cli._grouping import Grouping
 from truemix.cli._groups import alike, name_groups, note_zones
+from truemix.cli._one_table import about_sides
 from truemix.cli._options import MethodOptions, TargetOptions
 from truemix.cli._posterior_columns import merged_facts
 from truemix.cli._progress import Progress
@@ -87,11 +88,13 @@ def learn_and_summarize(
     # A bad file that is to be skipped is met again when it is read.
     bad: Any = partial(suppress, InputError) if inputs.skip_bad_files else nullcontext
     with ExitStack() as stack:
-        quantifier = unfitted(source, options)
+        quantifier = unfitted(source, options, inputs)
         with bad():
             first = opened(file, stack)
             need_groups(file, first, grouping)
         learner = read_learner(source, quantifier, inputs, options, progress, inputs.by)
+        if source.part is not None:
+            progress.note(about_sides(source))
         summarizer = Summarizer(
             learner.quantifier, learner.layout, learner.features, grouping, capacity
         )

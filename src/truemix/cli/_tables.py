@@ -36,6 +36,7 @@ def summary_table(summary: dict[str, Any]) -> Table:
         # Failures come apart.
         checks = group["checks"].values()
         below += [each["explanation"] for each in checks if each["verdict"] != FAILED]
+        below += text.about_decisions(group["diagnostics"])
         below += about_sample(group["diagnostics"]) + text.about_labels(group["diagnostics"])
         if ranges:
             shares = np.array([each["share"] for each in group["classes"]])
@@ -61,6 +62,10 @@ def summary_table(summary: dict[str, Any]) -> Table:
     if ranges:
         below.append("range: from the lowest to the highest answer, depending on what is assumed")
         below.append(NEXT_STEP)
+    judges = groups[0]["diagnostics"].get("decisions") or {"model": "single"}
+    if judges["model"] != "single":
+        # The same for all groups.
+        below.append(judges["sentences"][0])
     if performance:
         below.append("accuracy: of the classifier's decisions, if label shift holds")
     n_sampled = sum(bool(about_sample(group["diagnostics"])) for group in groups)

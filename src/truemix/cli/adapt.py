@@ -41,7 +41,7 @@ def adapt(method: Annotated[options.MethodOptions, options.MODEL_OPTIONS], given
 
     out = given.out
     files = {"--out": out, "--weights": given.weights}
-    with reporting(given, files, [given.reference, given.target]) as progress:
+    with reporting(given, files, filter(None, [given.reference, given.target])) as progress:
         check_kind(out, given.keep)
         check_result_ending("--weights", given.weights, given)
         level = level_of(given.level, method.method)

@@ -48,6 +48,7 @@ def backtest(method: options.MethodOptions, given: _Options) -> None:
     those of counting, and how often intervals held the truth; CSV has a row for each mixture.
     """
     from truemix.cli._methods import level_of
+    from truemix.cli._one_table import labelled_only
     from truemix.cli._output import (
         PAGES,
         check_ending,
@@ -63,12 +64,14 @@ def backtest(method: options.MethodOptions, given: _Options) -> None:
 
     files = {"--out": given.out, "--report": given.report}
     with ExitStack() as stack:
-        source = open_source(given.reference, stack)
+        source, note = labelled_only(open_source(given.reference, stack), given.label)
         progress = stack.enter_context(reporting(given, files, [given.reference]))
         check_result_ending("--out", given.out, given)
         check_ending("--report", given.report, PAGES)
+        if note is not None:
+            progress.note(note)
         level = level_of(given.level, method.method)
-        quantifier = unfitted(source, method)
+        quantifier = unfitted(source, method, given)
         if quantifier is None:
             raise InputError(
                 f"{source.name} is a saved quantifier; a backtest needs the labelled items that "

@@ -102,7 +102,7 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
 
     files = {"--out": given.out, "--report": given.report}
     with ExitStack() as stack:
-        source, targets = open_inputs(given.reference, given.targets, stack)
+        source, targets = open_inputs(given.reference, given.targets, given.label, stack)
         inputs = [given.reference, *targets.paths, *filter(None, [given.labelled])]
         progress = stack.enter_context(reporting(given, files, inputs))
         check_result_ending("--out", given.out, given)
@@ -233,7 +233,7 @@ def _named(estimate: Estimate, fitted: Fitted, given: _Options) -> Estimate:
 def _is_labelled(given: _Options, targets: Targets) -> bool:
     """Return whether labels of the target are given, in a file or in the target itself."""
     from truemix.cli._file_summaries import opened
-    from truemix.cli._labelled import is_partly_labelled
+    from truemix.cli._one_table import is_partly_labelled
 
     if given.labelled is None:
         if given.key is not None:
@@ -291,7 +291,7 @@ def _with_labels(
     check_choice(given.assumption or ROBUST, "--assumption", options.ASSUMPTIONS)
     inputs = options.InputOptions(
         **options.reference_options(given),
-        target=given.targets[0],
+        target=given.targets[0] if given.targets else None,
         keep=None if given.label is None or given.labelled else [given.label],
         key=given.key,
     )
@@ -328,7 +328,7 @@ def _command(given: _Options, method: options.MethodOptions) -> str:
     from truemix.cli._methods import arguments_of
 
     # Files as they were typed, but nothing of where they are on this machine.
-    typed = [given.reference, *given.targets]
+    typed = [given.reference, *(given.targets or [])]
     files = [Path(each).name if Path(each).is_absolute() else each for each in typed]
     names = (
         "label",

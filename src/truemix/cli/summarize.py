@@ -52,7 +52,7 @@ def summarize(method: options.MethodOptions, given: _Options) -> None:
 
     files = {"--out": given.out} if given.by is None else {}
     with ExitStack() as stack:
-        source, targets = open_inputs(given.reference, given.targets, stack)
+        source, targets = open_inputs(given.reference, given.targets, given.label, stack)
         progress = stack.enter_context(reporting(given, files, [given.reference, *targets.paths]))
         if given.by is not None:
             _check_folder(given.out)

@@ -53,6 +53,11 @@ def tune(method: Annotated[options.MethodOptions, options.MODEL_OPTIONS], given:
     from truemix.cli._output import check_archive_ending, check_outputs, reporting, show_result
     from truemix.cli._tuning import Choice, save_chosen, search
 
+    if given.decision:
+        raise InputError(
+            "Methods for decisions have no settings to choose, so that there is nothing to tune; "
+            "use truemix estimate with --decision, and truemix backtest to compare methods."
+        )
     out = given.out
     check_outputs({"--out": out}, [given.reference])
     check_archive_ending("--out", out)

@@ -96,7 +96,7 @@ def estimate_table(estimate: Estimate) -> Table:
         below.append(about_intervals(LEVEL_SHOWN, estimate.estimand))
     if estimate.unknown is not None:
         below.append(f"{estimate.unknown}")
-    below += about_labels(estimate.diagnostics)
+    below += about_decisions(estimate.diagnostics) + about_labels(estimate.diagnostics)
     below += [check.explanation for check in estimate.checks.values() if check.passed]
     method = point_method(estimate.method, estimate.settings)
     if LABEL_SHIFT not in estimate.checks and method not in COUNTING:
@@ -163,6 +163,18 @@ def about_labels(diagnostics: Mapping[str, Any]) -> list[str]:
     n_labels, n_items = found["n_labels"], found["n_items"]
     verb = "is" if n_labels == 1 else "are"
     return [f"{n_labels:,} of {items(n_items)} {verb} labelled. {found['sentence']}"]
+
+
+def about_decisions(diagnostics: Mapping[str, Any]) -> list[str]:
+    """Return how the verdicts of judges were taken, if there is anything to say of it.
+
+    Examples
+    --------
+    >>> about_decisions({"decisions": {"sentences": ["Two judges are one."]}}), about_decisions({})
+    (['Two judges are one.'], [])
+    """
+    found = diagnostics.get("decisions")
+    return list(found["sentences"]) if isinstance(found, Mapping) else []
 
 
 def comparison_table(comparison: Comparison) -> Table:

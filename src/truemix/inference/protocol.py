@@ -67,6 +67,10 @@ class Replicates:
         Returns group numbers: replicates of one group are cheaper to compute together.
     counts : ndarray of shape (K, D), optional
         For observations: their sum over the references of each class.
+    widths : tuple of int
+        For decisions of several judges who err independently: the number of columns of each.
+    spare : bool
+        Whether the last column (of each judge) is for decisions that no reference has.
     counts_of : function of numbers, optional
         The same in replicates of the references, ``(v, K, D)``.
 
@@ -85,6 +89,8 @@ class Replicates:
     random: Callable[[int, IntArray, slice], FloatArray] | None = None
     shared_work: Callable[[IntArray], IntArray] = np.zeros_like
     counts: FloatArray | None = None
+    widths: tuple[int, ...] = ()
+    spare: bool = False
     counts_of: Callable[[IntArray], FloatArray] | None = None
     # Cache of replicates that fit into memory together, keyed by how many there are.
     _made: dict[int, FloatArray] = field(default_factory=dict, repr=False)

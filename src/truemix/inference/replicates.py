@@ -21,7 +21,7 @@ from truemix.inference._checks import check_finite, check_matrix, check_rows
 from truemix.inference._failures import failures
 from truemix.inference._plan import Settings
 from truemix.inference._replicate_diagnostics import replicate_statistics
-from truemix.inference._replicate_run import ReplicateRun
+from truemix.inference._replicate_run import ReplicateRun, streams_of
 from truemix.inference.bags import Bag
 from truemix.inference.batched import check_bags, draw_bags, seeds_of_bags, weighted_bags
 from truemix.inference.sampling import MixtureSample, check_settings
@@ -165,8 +165,8 @@ def _plan_runs(
     draws, warmup = int(np.diff(ends).max()), min(settings.warmup, WARMUP)
     per_replicate = settings._replace(draws=draws, warmup=warmup)
     return [
-        ReplicateRun(first, bag, seed, ends, per_replicate)
-        for bag, seed in zip(bags, seeds, strict=True)
+        ReplicateRun(first, bag, streams, ends, per_replicate)
+        for bag, streams in zip(bags, streams_of(seeds, n_replicates), strict=True)
     ]
 
 

@@ -110,9 +110,13 @@ def sensitivities_of(
     pool = others.pool_of([batch.summary for batch in batches])
     family = family_of(estimates[0])
     parts = [_own(others, pool, estimates, level)]
+    decided = quantifier.given_decisions is not None
     methods: dict[str, Callable[[Pool], list[Shares]]] = {
         "KDEy": others.kdey, "EMQ": others.emq, "ACC": others.acc
     }  # fmt: skip
+    if decided:
+        # The other ones need posteriors.
+        methods = {"ACC": others.acc}
     for name, method in methods.items():
         if name != family:
             parts.append([
@@ -125,15 +129,17 @@ def sensitivities_of(
     own = parts[0]
     left = others.unexplained(pool, [answer.prevalence for answer in own])
     parts.append([_partial(answer, share) for answer, share in zip(own, left, strict=True)])
-    parts.append([
-        _around(
-            draws.mean(axis=0), COVARIATE_SHIFT, "recalibrated PCC", SENTENCES[COVARIATE_SHIFT],
-            draws, level,
-        )
-        for draws in others.covariate_shift(pool)
-    ])  # fmt: skip
+    name = "classes by decision" if decided else "recalibrated PCC"
+    parts.append(
+        [
+            _around(
+                draws.mean(axis=0), COVARIATE_SHIFT, name, SENTENCES[COVARIATE_SHIFT], draws, level
+            )
+            for draws in (others.of_decisions if decided else others.covariate_shift)(pool)
+        ]
+    )
     parts.append([_unchanged(others, estimate, level) for estimate in estimates])
-    if estimates[0].unknown is None:
+    if estimates[0].unknown is None and not decided:
         parts.append([
             _beside_unknown("KDEy beside unknown", shares, level)
             for shares in others.with_unknown(pool)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from truemix.cli.tables.arrow import ArrowFile, ArrowStream, ParquetTable
 from truemix.cli.tables.json_lines import JsonLinesTable
 from truemix.cli.tables.npz import NpzTable
+from truemix.cli.tables.part import PartOfTable
 from truemix.cli.tables.source import Source
 from truemix.cli.tables.table import Table
 from truemix.cli.tables.text import TextTable
@@ -32,4 +33,5 @@ def open_table(source: Source) -> Table:
     kind = source.kind()
     if kind in _REFUSED:
         raise InputError(f"{source.name} {_REFUSED[kind]}")
-    return _READERS[kind](source)
+    table = _READERS[kind](source)
+    return table if source.part is None else PartOfTable(table, source.part)

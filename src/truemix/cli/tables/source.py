@@ -73,15 +73,25 @@ class Budget:
 
 
 @dataclass(frozen=True)
+class RowPart:
+    """The rows of a table that have a label in a column, or those that have none."""
+
+    label: str
+    labelled: bool
+
+
+@dataclass(frozen=True)
 class Source:
     """An input that can be read more than once; messages call it ``name``.
 
-    ``packed_bytes`` is the size of the file that it was unpacked from, if it was.
+    ``packed_bytes`` is the size of the file that it was unpacked from, if it was; ``part`` says
+    which of its rows are meant, if not all are.
     """
 
     name: str
     path: Path
     packed_bytes: int | None = None
+    part: RowPart | None = None
 
     def kind(self) -> str:
         """Return what is in the file by how it begins; stdin has no name, and names change."""
