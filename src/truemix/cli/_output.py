@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain, pairwise
+from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import typer
@@ -23,12 +20,11 @@ from truemix.cli._streams import flush_stdout, tell, write_stdout
 from truemix.cli.tables.source import TABLES
 from truemix.estimates.text import Table
 from truemix.exceptions import InputError
+from truemix.report.csv_text import as_csv
 from truemix.report.plain import as_json
 
 A_DIAGNOSTIC_FAILED = 3
 _MAX_FAILURES = 5
-# What begins a formula, also behind characters that spreadsheets skip.
-FORMULA = r"^[=+\-@\t\r\n]"
 # What the ending of a file says about a result in it.
 _FORMATS = {".json": Format.json, ".csv": Format.csv, ".txt": Format.table}
 RESULTS = tuple(_FORMATS)
@@ -169,32 +165,6 @@ def write(text: str, out: str | None) -> None:
         return
     with atomic_write(out) as file:
         file.write(text.encode("utf-8", "replace"))
-
-
-def as_csv(records: Sequence[dict[str, Any]], *, safe: bool = False) -> str:
-    """Return records as CSV, with all digits of numbers and nothing for None.
-
-    With ``safe``, no text is a formula to a spreadsheet.
-
-    Examples
-    --------
-    >>> print(as_csv([{"class": "a, b", "share": 0.25}, {"class": "c", "share": None}]), end="")
-    class,share
-    "a, b",0.25
-    c,
-    """
-    lines: list[str] = []
-    file: Any = SimpleNamespace(write=lambda line: lines.append(line.removesuffix("\r\n") + "\n"))
-    # Up to Python 3.12 only what is in the end of a line is quoted, and both ends must be.
-    writer = csv.writer(file, lineterminator="\r\n")
-    for row in chain([list(records[0])], (list(each.values()) for each in records)):
-        writer.writerow([no_formula(cell) for cell in row] if safe else row)
-    return "".join(lines)
-
-
-def no_formula(cell: Any) -> Any:
-    """Return a cell that a spreadsheet shows as it is; only text can be a formula."""
-    return f"'{cell}" if isinstance(cell, str) and re.match(FORMULA, cell) else cell
 
 
 def end_with(failures: Iterable[str]) -> None:

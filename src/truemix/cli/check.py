@@ -63,7 +63,6 @@ def check(method: Annotated[options.MethodOptions, _DENSITY_OPTIONS], given: _Op
     from truemix.cli._methods import seed_of
     from truemix.cli._output import (
         A_DIAGNOSTIC_FAILED,
-        as_csv,
         check_ending,
         check_result_ending,
         reporting,
@@ -72,6 +71,7 @@ def check(method: Annotated[options.MethodOptions, _DENSITY_OPTIONS], given: _Op
     )
     from truemix.cli._tables import check_table, group_check_table
     from truemix.cli._work import prepare
+    from truemix.report.csv_text import as_csv
     from truemix.validation import check_number
 
     files = {"--out": given.out, "--items": given.items}

@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from truemix.summaries import Summary
 
 ROBUST = "robust"
-_COLUMNS = (
-    "class", "share", "lower", "upper", "classify_and_count", "reference", "prob_increase",
-    "n_items",
-)  # fmt: skip
 
 # The backtest of a report: what takes a second or two, and is enough for two digits. With many
 # classes each bag takes longer, and says more.
@@ -98,6 +94,7 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
     from truemix.cli._tables import summary_table
     from truemix.cli._targets import open_inputs
     from truemix.cli.tables.source import unpacked
+    from truemix.report.records import csv_records
     from truemix.report.summary import summarize
 
     files = {"--out": given.out, "--report": given.report}
@@ -110,6 +107,7 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
         level = level_of(given.level, method.method)
         fitted: Fitted
         estimates: Estimate | EstimateSet
+        overall: Estimate | None = None
         skipped: list[str] = []
         if _is_labelled(given, targets):
             sources = source, unpacked(targets.files[0].source, stack)
@@ -123,6 +121,7 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
             why_not = _why_not_checked(fitted, given.check)
             with progress.step("quantify"):
                 estimates = _quantify(fitted, found, given, check=why_not is None)
+                overall = _overall(fitted, estimates, given)
             if not given.by and given.sample is None:
                 _propose_sample(found.groups[None], estimates, level, progress)
         tested = None
@@ -141,18 +140,15 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
             why_not_checked=why_not,
             backtest=tested,
             performance=given.performance,
+            overall=overall,
         )
         if given.report is not None:
             from truemix.report.page import render_page
 
             with progress.step("write report"):
                 write(render_page(summary), given.report)
-        show_result(summary, _records, summary_table, given, given.out)
-    end_with(
-        f"{summary['grouping']} {group['group']}: {sentence}" if given.by else sentence
-        for group in summary["groups"]
-        for sentence in group["failed"]
-    )
+        show_result(summary, csv_records, summary_table, given, given.out)
+    end_with(_failures(summary))
 
 
 def _propose_sample(
@@ -203,6 +199,17 @@ def _quantify(
     estimates = fitted.quantifier.quantify_by(by_place, check=check)
     named = {name: _named(estimates[k], fitted, given) for k, name in enumerate(found.groups)}
     return EstimateSet(named, by=given.by, every=given.every)
+
+
+def _overall(fitted: Fitted, estimates: Estimate | EstimateSet, given: _Options) -> Estimate | None:
+    """Return the mix of all groups together, if there are several."""
+    from truemix.estimates import EstimateSet
+    from truemix.report.overall import overall_of
+
+    if not isinstance(estimates, EstimateSet):
+        return None
+    found = overall_of(estimates)
+    return None if found is None else _named(found, fitted, given)
 
 
 def _quantify_labelled(
@@ -350,23 +357,13 @@ def _command(given: _Options, method: options.MethodOptions) -> str:
     return shlex.join(["truemix", "estimate", *files, *arguments])
 
 
-def _records(summary: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the numbers of a summary, one record for each class of each group."""
-    from truemix._group_order import key_columns
-    from truemix.cli._tables import summary_records
-
-    columns = [name for name in _COLUMNS if summary["along"] is not None or name != "prob_increase"]
-    # What was asked for in addition goes behind, the same for all classes of a group.
-    if summary["groups"][0]["unknown"] is not None:
-        columns += ["unknown", "unknown_lower", "unknown_upper"]
-    columns += ["check", "check_p_value"]
-    if any(group["range"] for group in summary["groups"]):
-        columns += ["range_lower", "range_upper"]
-    told = key_columns(summary["keys"], len(summary["keys"]), columns)
+def _failures(summary: dict[str, Any]) -> list[str]:
+    """Return what failed, and in which group."""
+    by, whole = summary["grouping"], summary["overall"]
+    parts = [] if whole is None else [("all items", whole)]
+    parts += [("" if by is None else f"{by} {each['group']}", each) for each in summary["groups"]]
     return [
-        {
-            **dict(zip(told, each["keys"], strict=True)),
-            **{name: each[name] for name in columns},
-        }
-        for each in summary_records(summary)
+        f"{name}: {sentence}" if name else sentence
+        for name, group in parts
+        for sentence in group["failed"]
     ]
