@@ -18,6 +18,8 @@ from truemix.cli._decisions import located
 from truemix.cli._features import Features
 from truemix.cli._grouping import Grouping
 from truemix.cli._groups import GroupReader, check_n_groups
+from truemix.cli._layout import Layout
+from truemix.cli._posterior_columns import PosteriorFacts
 from truemix.cli._reading import TargetReader
 from truemix.cli._targets import TargetFile
 from truemix.cli.tables import open_table
@@ -46,7 +48,7 @@ class FileFacts:
     """What was seen in a file, and the sentence about what was wrong with it, if anything was."""
 
     n_rows: int = 0
-    off: float = 0.0
+    posteriors: PosteriorFacts = field(default_factory=PosteriorFacts)
     unused: list[str] = field(default_factory=list)
     shadowed: tuple[str, ...] = ()
     zones: frozenset[str] = frozenset()
@@ -72,10 +74,10 @@ class Summarizer:
     """How files become summaries: by this quantifier, and by these groups."""
 
     quantifier: Quantifier
-    names: list[str]
+    layout: Layout
     features: Features | None
     by: Grouping | None
-    decisions: list[str] | None = None
+    capacity: int | None = None
 
     def attempt(
         self, file: TargetFile, tick: Tick | None = None, table: Table | None = None
@@ -115,9 +117,11 @@ class Summarizer:
         groups = self._groups(file, table)
         if table is None:
             summary = load_summary(file, self.quantifier)
+            if self.capacity is not None:
+                summary = summary.limited(self.capacity)
             return FileSummary({_told(groups): summary}, _facts(groups, n_rows=summary.n_items))
         reader = self._reader(table, groups)
-        stores, n_rows = GroupStores(), 0
+        stores, n_rows = GroupStores(self.capacity), 0
         for numbers, items in self._batches(reader, groups):
             scored = self._scored(items, partial(_place, table, n_rows))
             n_layers, _, n_columns = scored.shape
@@ -130,7 +134,7 @@ class Summarizer:
             n_rows += len(items)
             if tick is not None:
                 tick(n_rows, table.share_read)
-        facts = _facts(groups, n_rows=n_rows, off=reader.off, unused=reader.unused)
+        facts = _facts(groups, n_rows=n_rows, posteriors=reader.facts, unused=reader.unused)
         told = () if self.by is None else self.by.columns
         shadowed = tuple(name for name in told if name in file.keys and name in table.columns)
         return FileSummary(stores.summaries(), replace(facts, shadowed=shadowed))
@@ -165,7 +169,7 @@ class Summarizer:
 
     def _reader(self, table: Table, groups: GroupReader | None) -> TargetReader:
         along = {} if groups is None else dict.fromkeys(groups.columns, GROUP)
-        return TargetReader(table, self.names, self.features, along, self.decisions)
+        return TargetReader(table, self.layout, self.features, along)
 
     def _groups(self, file: TargetFile, table: Table | None) -> GroupReader | None:
         """Return what tells the groups of a file: its columns, or the folders that it is in."""

@@ -27,9 +27,10 @@ METHOD, OUTPUT = "Method", "Output"
 _TYPER = "typer"
 # Shown below the options.
 FILES_HELP = (
-    "Files are CSV or TSV (also .gz), Parquet, Arrow/Feather or NPZ; what is in them decides, not "
-    "their name. An NPZ file has an array per column, or X with the names of its columns in "
-    "classes or columns, and y for the labels.\n\n"
+    "Files are CSV, TSV or JSON Lines (also .gz), Parquet, Arrow/Feather or NPZ; what is in them "
+    "decides, not their name. Posteriors may be rounded or percentages. An NPZ file has an array "
+    "per column, or X with the names of its columns in classes or columns, and y for the labels."
+    "\n\n"
     "Exit codes: 0 done, 1 the input or a parameter is wrong, 2 usage, 3 done but a diagnostic "
     "failed."
 )
@@ -141,6 +142,37 @@ class ReferenceOptions:
         f"Train this on all other columns that are no keys (ids, texts, times that differ row by "
         f"row): {', '.join(CLASSIFIERS)}; parameters go behind a colon, as in logistic:C=0.1.",
     )
+    features: list[str] | None = option(  # noqa: RUF009
+        "COLUMN", False, "With --classifier: train on this column; again for another one."
+    )
+    drop: list[str] | None = option(  # noqa: RUF009
+        "COLUMN", False, "With --classifier: do not train on this column; again for another one."
+    )
+    columns: str | None = option(
+        "PATTERN",
+        "classes, or what fits them",
+        "How columns of posteriors are named, with {} for the class, as in 'proba_{}'.",
+    )
+    score: str | None = option(
+        "COLUMN",
+        False,
+        "Column with the posterior of one of two classes, in place of a column for each.",
+    )
+    positive: str | None = option("CLASS", False, "The class that --score is the posterior of.")
+    logits: bool = flag(
+        "Columns hold logits (or logarithms of posteriors); their softmax is taken.", "--logits"
+    )
+
+
+# What says which columns are read and how, in the order of a command that repeats it.
+COLUMN_OPTIONS = tuple(
+    each.name for each in fields(ReferenceOptions) if each.name not in {"reference", "label"}
+)
+
+
+def reference_options(given: ReferenceOptions) -> dict[str, Any]:
+    """Return the options about REFERENCE by name, as another set of options takes them."""
+    return {each.name: getattr(given, each.name) for each in fields(ReferenceOptions)}
 
 
 EVERY_HELP = (
@@ -186,6 +218,12 @@ class TargetOptions(GroupedOptions):
         "or quoted patterns such as 'data/*.parquet'; also summaries written by truemix summarize. "
         "- is stdin. Without TARGET it is the rows of REFERENCE that have no label.",
         default=None,
+    )
+    sample: int | None = option(
+        "N",
+        "200000",
+        "Keep a random sample of N distinct rows of TARGET, of each group; it does not depend on "
+        "their order. Intervals are about all of TARGET and include the error of the sample.",
     )
     skip_bad_files: bool = flag(
         "Go on without files of TARGET that are damaged or wrong; how many is said.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +18,7 @@ from truemix._progress import show_progress
 from truemix.cli._options import Format, OutputOptions
 from truemix.cli._progress import Progress
 from truemix.cli._streams import flush_stdout, tell, write_stdout
+from truemix.cli.tables.source import TABLES
 from truemix.estimates.text import Table
 from truemix.exceptions import InputError
 from truemix.report.csv_text import as_csv
@@ -25,6 +26,12 @@ from truemix.report.plain import as_json
 
 A_DIAGNOSTIC_FAILED = 3
 _MAX_FAILURES = 5
+# What the ending of a file says about a result in it.
+_FORMATS = {".json": Format.json, ".csv": Format.csv, ".txt": Format.table}
+RESULTS = tuple(_FORMATS)
+PAGES = (".html", ".htm")
+# Endings that promise another format than that of our own archives.
+_NO_ARCHIVE = {*RESULTS, *PAGES, *(each for each in TABLES if each != ".npz")}
 
 
 @contextmanager
@@ -73,6 +80,34 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Iterable[str]) -> N
             raise InputError(f"Cannot write {name}: it is write-protected.")
 
 
+def check_ending(option: str, name: str | None, endings: Sequence[str]) -> None:
+    """Refuse a file whose ending is none of those that are written, before the work begins.
+
+    Pipes and devices may have any name, and so may a file of results with --format.
+    """
+    if name is None or not find_destination(name).is_regular:
+        return
+    if Path(name).suffix.lower() not in endings:
+        one = f"one of {', '.join(endings)}" if len(endings) > 1 else endings[0]
+        other = " Or say with --format what to write." if endings == RESULTS else ""
+        raise InputError(
+            f"The option {option} names {name}, whose ending is no format that is written there; "
+            f"expected {one}.{other}"
+        )
+
+
+def check_archive_ending(option: str, name: str | None) -> None:
+    """Refuse a file of ours whose ending promises another format; other names are as good."""
+    if name is not None and Path(name).suffix.lower() in _NO_ARCHIVE:
+        check_ending(option, name, (".npz",))
+
+
+def check_result_ending(option: str, name: str | None, output: OutputOptions) -> None:
+    """Refuse a file of results whose ending says nothing, unless --format says it."""
+    if output.output_format is None:
+        check_ending(option, name, RESULTS)
+
+
 def show_result(
     content: dict[str, Any],
     records: Callable[[dict[str, Any]], list[dict[str, Any]]],
@@ -87,8 +122,7 @@ def show_result(
     """
     kind = output.output_format
     if kind is None:
-        extension = Path(out or "").suffix.lower().removeprefix(".")
-        kind = Format(extension) if extension in {"json", "csv"} else Format.table
+        kind = _FORMATS.get(Path(out or "").suffix.lower(), Format.table)
     if kind is Format.json:
         write(as_json(content, indent=2) + "\n", out)
     elif kind is Format.csv:

@@ -155,8 +155,8 @@ def _matching(pattern: str, reference: str) -> list[TargetFile]:
             paths.update(_in_folder(match) if match.is_dir() else [match])
     if not paths:
         raise InputError(
-            f"No file is like {pattern}; expected the pattern of some tables (CSV, TSV, Parquet, "
-            "Arrow or NPZ). Check it, and the folder that it begins in."
+            f"No file is like {pattern}; expected the pattern of some tables (CSV, TSV, JSON "
+            "Lines, Parquet, Arrow or NPZ). Check it, and the folder that it begins in."
         )
     # A pattern may be about names without extensions; but if it is not, others are no tables.
     paths = {path for path in paths if _is_table(path.name)} or paths

@@ -150,9 +150,7 @@ def search(
         source, note = labelled_only(open_source(inputs.reference, stack), inputs.label)
         if note is not None:
             progress.note(note)
-        table = open_table(source)
-        features = choice.classifier is not None
-        reference = read_reference(table, inputs.label, None, progress, features=features)
+        reference = read_reference(open_table(source), inputs, None, progress)
     # What depends on the data: a classifier, and a prior by class.
     give_classifier(candidate, choice.classifier, reference, choice.method)
     if choice.method.prior and "prior" in candidate.get_params() and "prior" not in grid:

@@ -22,6 +22,7 @@ from truemix.cli._decisions import (
     posteriors_of_decisions,
 )
 from truemix.cli._features import Features, training_columns
+from truemix.cli._layout import Layout, check_columns, layout_of
 from truemix.cli._one_table import about_sides, split_by_label
 from truemix.cli._options import InputOptions, MethodOptions, ReferenceOptions
 from truemix.cli._progress import Progress
@@ -62,20 +63,8 @@ class Learner:
     quantifier: Quantifier
     name: str
     reference: Reference | None
+    layout: Layout
     model: Any = None
-    decided: list[str] | None = None
-
-    @property
-    def names(self) -> list[str]:
-        """The classes as columns are named after them."""
-        if self.reference is not None:
-            return self.reference.labels.names
-        return [str(label) for label in self.quantifier.classes_.tolist()]
-
-    @property
-    def decisions(self) -> list[str] | None:
-        """The columns of decisions, unless posteriors or features are given."""
-        return self.decided if self.reference is None else self.reference.decisions
 
     @property
     def features(self) -> Features | None:
@@ -151,9 +140,7 @@ def prepare(
             table.need([inputs.key], "as --key says")
             inputs = replace(inputs, keep=list(dict.fromkeys([inputs.key, *(inputs.keep or [])])))
         learner = read_learner(source, quantifier, inputs, options, progress, inputs.by)
-        target = read_target(
-            table, learner.names, learner.features, inputs, progress, learner.decisions
-        )
+        target = read_target(table, learner.layout, learner.features, inputs, progress)
     fitted = learner.fitted(options, progress)
     return Prepared(**vars(fitted), target=target)
 
@@ -180,22 +167,18 @@ def read_learner(
     if quantifier is None:
         if inputs.label is not None:
             progress.note(f"--label is not needed: {source.name} is a saved quantifier.")
+        check_columns(inputs)
         with progress.step("read quantifier"):
             loaded = _load(source, options, inputs.classifier)
             decided = decisions_of_saved(loaded, inputs.decision, source.name)
-            return Learner(loaded, source.name, None, decided=decided)
+            layout = layout_of(inputs, [str(label) for label in loaded.classes_.tolist()])
+            return Learner(loaded, source.name, None, replace(layout, decisions=decided))
     choice = None if inputs.classifier is None else classifier_choice(inputs.classifier)
     with progress.step("read reference"):
-        reference = read_reference(
-            open_table(source),
-            inputs.label,
-            by,
-            progress,
-            features=choice is not None,
-            decisions=inputs.decision or None,
-        )
+        reference = read_reference(open_table(source), inputs, by, progress)
     model = give_classifier(quantifier, choice, reference, options)
-    return Learner(quantifier, reference.name, reference, model)
+    layout = reference.layout or Layout(reference.labels.names)
+    return Learner(quantifier, reference.name, reference, layout, model)
 
 
 def give_classifier(

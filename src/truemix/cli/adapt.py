@@ -34,7 +34,7 @@ def adapt(method: Annotated[options.MethodOptions, options.MODEL_OPTIONS], given
     The weight of a class is its estimated share over its share in REFERENCE.
     """
     from truemix.cli._methods import level_of
-    from truemix.cli._output import end_with, reporting, show_result
+    from truemix.cli._output import check_result_ending, end_with, reporting, show_result
     from truemix.cli._tables import weight_table
     from truemix.cli._work import prepare
     from truemix.cli._writing import check_kept, check_kind, write_posteriors
@@ -43,6 +43,7 @@ def adapt(method: Annotated[options.MethodOptions, options.MODEL_OPTIONS], given
     files = {"--out": out, "--weights": given.weights}
     with reporting(given, files, filter(None, [given.reference, given.target])) as progress:
         check_kind(out, given.keep)
+        check_result_ending("--weights", given.weights, given)
         level = level_of(given.level, method.method)
         prepared = prepare(given, method, progress)
         kept = prepared.target.kept

@@ -49,7 +49,15 @@ def backtest(method: options.MethodOptions, given: _Options) -> None:
     """
     from truemix.cli._methods import level_of
     from truemix.cli._one_table import labelled_only
-    from truemix.cli._output import end_with, reporting, show_result, write
+    from truemix.cli._output import (
+        PAGES,
+        check_ending,
+        check_result_ending,
+        end_with,
+        reporting,
+        show_result,
+        write,
+    )
     from truemix.cli._work import read_learner, unfitted
     from truemix.cli.tables.source import open_source
     from truemix.trust.backtest import backtest_table, failed_sentence
@@ -58,6 +66,8 @@ def backtest(method: options.MethodOptions, given: _Options) -> None:
     with ExitStack() as stack:
         source, note = labelled_only(open_source(given.reference, stack), given.label)
         progress = stack.enter_context(reporting(given, files, [given.reference]))
+        check_result_ending("--out", given.out, given)
+        check_ending("--report", given.report, PAGES)
         if note is not None:
             progress.note(note)
         level = level_of(given.level, method.method)

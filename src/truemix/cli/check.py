@@ -61,7 +61,14 @@ def check(method: Annotated[options.MethodOptions, _DENSITY_OPTIONS], given: _Op
     saved by `truemix tune`.
     """
     from truemix.cli._methods import seed_of
-    from truemix.cli._output import A_DIAGNOSTIC_FAILED, reporting, show_result, write
+    from truemix.cli._output import (
+        A_DIAGNOSTIC_FAILED,
+        check_ending,
+        check_result_ending,
+        reporting,
+        show_result,
+        write,
+    )
     from truemix.cli._tables import check_table, group_check_table
     from truemix.cli._work import prepare
     from truemix.report.csv_text import as_csv
@@ -69,6 +76,8 @@ def check(method: Annotated[options.MethodOptions, _DENSITY_OPTIONS], given: _Op
 
     files = {"--out": given.out, "--items": given.items}
     with reporting(given, files, filter(None, [given.reference, given.target])) as progress:
+        check_result_ending("--out", given.out, given)
+        check_ending("--items", given.items, (".csv",))
         check_number(given.significance, "significance")
         prepared = prepare(given, method, progress)
         with progress.step("check"), prepared.scoring():

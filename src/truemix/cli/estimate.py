@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from truemix.cli._work import Fitted, Prepared
     from truemix.cli.tables.source import Source
     from truemix.estimates import Estimate, EstimateSet
+    from truemix.summaries import Summary
 
 ROBUST = "robust"
 
@@ -80,7 +81,15 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
     REFERENCE may also be a quantifier saved by `truemix tune`; then --label is not needed.
     """
     from truemix.cli._methods import level_of
-    from truemix.cli._output import end_with, reporting, show_result, write
+    from truemix.cli._output import (
+        PAGES,
+        check_ending,
+        check_result_ending,
+        end_with,
+        reporting,
+        show_result,
+        write,
+    )
     from truemix.cli._summarizing import learn_and_summarize
     from truemix.cli._tables import summary_table
     from truemix.cli._targets import open_inputs
@@ -93,6 +102,8 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
         source, targets = open_inputs(given.reference, given.targets, given.label, stack)
         inputs = [given.reference, *targets.paths, *filter(None, [given.labelled])]
         progress = stack.enter_context(reporting(given, files, inputs))
+        check_result_ending("--out", given.out, given)
+        check_ending("--report", given.report, PAGES)
         level = level_of(given.level, method.method)
         fitted: Fitted
         estimates: Estimate | EstimateSet
@@ -111,6 +122,8 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
             with progress.step("quantify"):
                 estimates = _quantify(fitted, found, given, check=why_not is None)
                 overall = _overall(fitted, estimates, given)
+            if not given.by and given.sample is None:
+                _propose_sample(found.groups[None], estimates, level, progress)
         tested = None
         if given.report is not None:
             with progress.step("backtest"):
@@ -136,6 +149,20 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
                 write(render_page(summary), given.report)
         show_result(summary, csv_records, summary_table, given, given.out)
     end_with(_failures(summary))
+
+
+def _propose_sample(
+    summary: Summary, estimate: Estimate | EstimateSet, level: float, progress: Progress
+) -> None:
+    """Note how few rows would have been enough, if there were many."""
+    from truemix.cli._row_sample import MANY_ROWS, about_enough
+    from truemix.estimates import Estimate
+
+    if isinstance(estimate, Estimate) and summary.n_rows >= MANY_ROWS:
+        with progress.step("compare with samples"):
+            note = about_enough(estimate, level)
+        if note is not None:
+            progress.note(note)
 
 
 def _why_not_checked(fitted: Fitted, wanted: bool | None) -> str | None:
@@ -222,16 +249,20 @@ def _is_labelled(given: _Options, targets: Targets) -> bool:
             )
         if len(targets.files) == 1 and given.by is None:
             # A bad file is met again when it is read.
+            labelled = False
             with ExitStack() as stack, suppress(InputError):
                 table = opened(targets.files[0], stack)
-                if table is not None and is_partly_labelled(table, given.label):
-                    return True
+                labelled = table is not None and is_partly_labelled(table, given.label)
+            if labelled:
+                _refuse_sample(given)
+                return True
         if given.assumption is not None:
             raise InputError(
                 "The option --assumption is about labels of TARGET, but there are none; name a "
                 "file of --labelled, or leave the option out."
             )
         return False
+    _refuse_sample(given)
     if given.by is not None:
         raise InputError(
             "Labels are of the whole target, so that --labelled and --by do not go together; "
@@ -243,6 +274,14 @@ def _is_labelled(given: _Options, targets: Targets) -> bool:
             "them into one file."
         )
     return True
+
+
+def _refuse_sample(given: _Options) -> None:
+    if given.sample is not None:
+        raise InputError(
+            "With labels of TARGET all of its items are read at once, so that --sample has no "
+            "meaning; leave it out."
+        )
 
 
 def _with_labels(
@@ -258,11 +297,8 @@ def _with_labels(
 
     check_choice(given.assumption or ROBUST, "--assumption", options.ASSUMPTIONS)
     inputs = options.InputOptions(
-        reference=given.reference,
+        **options.reference_options(given),
         target=given.targets[0] if given.targets else None,
-        decision=given.decision,
-        label=given.label,
-        classifier=given.classifier,
         keep=None if given.label is None or given.labelled else [given.label],
         key=given.key,
     )
@@ -305,9 +341,9 @@ def _command(given: _Options, method: options.MethodOptions) -> str:
         "label",
         "by",
         "every",
-        "decision",
-        "classifier",
+        *options.COLUMN_OPTIONS,
         "level",
+        "sample",
         "skip_bad_files",
         "performance",
         "key",

@@ -119,6 +119,7 @@ def _content(
         "n": len(choice.rows),
         "width": width,
         "needed": needed,
+        **prepared.columns,
         "forecast": plain(records),
     }
 

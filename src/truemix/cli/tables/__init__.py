@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from truemix.cli.tables.arrow import ArrowFile, ArrowStream, ParquetTable
+from truemix.cli.tables.json_lines import JsonLinesTable
 from truemix.cli.tables.npz import NpzTable
 from truemix.cli.tables.part import PartOfTable
 from truemix.cli.tables.source import Source
@@ -15,9 +16,11 @@ _READERS: dict[str, type[Table]] = {
     "Arrow": ArrowFile,
     "Arrow stream": ArrowStream,
     "NPZ": NpzTable,
+    "JSON Lines": JsonLinesTable,
     "text": TextTable,
 }
 _REFUSED = {
+    "JSON": "is a JSON array; write JSON Lines, one object per line, as jq -c '.[]' does.",
     "NPY": "holds a single NumPy array; save it as X in an NPZ file, with numpy.savez, together "
     "with the labels as y.",
     "Feather version 1": "is a Feather file of version 1, which is not read any more; write it "

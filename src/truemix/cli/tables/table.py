@@ -103,7 +103,7 @@ class Table(ABC):
     def _about_missing(self, name: str, what: str, hint: str) -> str:
         lower = {each[:MAX_SHOWN].lower(): each for each in reversed(self.columns[:_MAX_COMPARED])}
         meant = difflib.get_close_matches(name[:MAX_SHOWN].lower(), lower, 1)
-        advice = f"Did you mean {shown(lower[meant[0]])}?" if meant else hint
+        advice = f"Did you mean {shown(lower[meant[0]])}? {hint}" if meant else hint
         listed = shown_list(self.columns)
         there = f"{self.name} has no column {shown(name)} ({what}); its columns are {listed}."
         return f"{there} {advice}".rstrip()
