@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-WIDTH, HEIGHT = 1100, 1000
+WIDTH, HEIGHT = 1100, 1480
 
 
 def main():

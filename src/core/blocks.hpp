@@ -33,8 +33,19 @@ struct Blocks {
         return (*likelihoods)[extent((item / BLOCK * n_classes + k) * BLOCK + item % BLOCK)];
     }
     const double* block(Index b) const { return likelihoods->data() + b * n_classes * BLOCK; }
+    double* block(Index b) { return likelihoods->data() + b * n_classes * BLOCK; }
     const double* block_weights(Index b) const { return weights.data() + b * BLOCK; }
 };
+
+// Writes the rows of L from first on class by class, (K, BLOCK), with 1 beyond the last row.
+inline void copy_block(Matrix L, Index first, double* out) {
+    const Index K = L.columns(), size = std::min(BLOCK, L.rows() - first);
+    for (Index j = 0; j < size; ++j) {
+        const double* row = L[first + j].data();
+        for (Index k = 0; k < K; ++k) out[k * BLOCK + j] = row[k];
+    }
+    for (Index k = 0; k < K; ++k) std::fill(out + k * BLOCK + size, out + (k + 1) * BLOCK, 1.0);
+}
 
 // The items sorted by weight.
 Blocks in_blocks(Matrix L, Numbers w);

@@ -5,7 +5,8 @@
 // by the y >= 0 that minimises y'Hy/2 - (2g - 1)'y.
 //
 // No BLAS here: its thread pool serialises callers that already run in parallel, and the loops
-// below are as fast on matrices this narrow.
+// below are as fast on matrices this narrow: eight rows at a time, or eight classes if there are
+// many.
 
 #include "mixture_solver.hpp"
 
@@ -14,6 +15,7 @@
 #include <limits>
 
 #include "active_set.hpp"
+#include "blocks.hpp"
 #include "interrupt.hpp"
 #include "vector_math.hpp"
 
@@ -31,6 +33,8 @@ constexpr double NOISE = 1e-15;
 // Rows that enter the Hessian together: each of its entries is loaded and stored once for all of
 // them.
 constexpr Index ROWS = 8;
+// With so few classes loops run over rows, in blocks; with more they run over classes.
+constexpr Index NARROW = 16;
 
 // Along a ray phi is smallest on the simplex, so this never undoes a step. Shares below 1e-300 do
 // not matter (see lower_limit), but are subject to loss of precision.
@@ -57,9 +61,43 @@ void make_possible(Matrix L, Numbers w, Out x) {
     }
 }
 
+// Calls visit(first, size, classes) for each block of rows, copied class by class.
+template <class Visit>
+void for_each_block(Matrix L, Visit visit) {
+    double classes[NARROW * BLOCK];
+    for (Index first = 0; first < L.rows(); first += BLOCK) {
+        copy_block(L, first, classes);
+        visit(first, std::min(BLOCK, L.rows() - first), static_cast<const double*>(classes));
+    }
+}
+
+// Writes L x.
+void product(Matrix L, Numbers x, Out out) {
+    if (L.columns() > NARROW) {
+        for (Index i = 0; i < L.rows(); ++i) out[i] = dot(L[i], x);
+        return;
+    }
+    for_each_block(L, [&](Index first, Index size, const double* classes) {
+        double mixture[BLOCK];
+        mixture_likelihood(classes, x, mixture);
+        std::copy_n(mixture, size, out.data() + first);
+    });
+}
+
 // Computes u = L x and g = L'(w/u) in one pass over L.
 void gradient(Matrix L, Numbers w, Numbers x, Out u, Out g) {
     std::fill(g.begin(), g.end(), 0.0);
+    if (L.columns() <= NARROW) {
+        for_each_block(L, [&](Index first, Index size, const double* classes) {
+            double mixture[BLOCK], ratio[BLOCK] = {};
+            mixture_likelihood(classes, x, mixture);
+            std::copy_n(mixture, size, u.data() + first);
+            const double* weight = w.data() + first;
+            for (Index j = 0; j < size; ++j) ratio[j] = weight[j] / mixture[j];
+            for (Index k = 0; k < x.size(); ++k) g[k] += dot(classes + k * BLOCK, ratio, BLOCK);
+        });
+        return;
+    }
     for (Index i = 0; i < L.rows(); ++i) {
         u[i] = dot(L[i], x);
         add_scaled(g.data(), w[i] / u[i], L[i].data(), L.columns());
@@ -107,8 +145,34 @@ void add_products(const Grid<>& rows, Index a, double* __restrict out) {
         for (Index r = 0; r < ROWS; ++r) out[b] += factors[r] * first[r * rows.columns + b];
 }
 
-// Writes L' diag(w/u^2) L for the classes idx into the corner of H.
-void hessian(Matrix L, Numbers w, Numbers u, Span<const std::int64_t> idx, OutMatrix H) {
+// The lower triangle of L' diag(w/u^2) L for the classes idx of a narrow L.
+void narrow_hessian(Matrix L, Numbers w, Numbers u, Span<const std::int64_t> idx, OutMatrix H) {
+    const Index m = idx.size();
+    Lanes sums[NARROW * (NARROW + 1) / 2] = {};
+    for_each_block(L, [&](Index first, Index size, const double* classes) {
+        double scale[BLOCK] = {}, scaled[NARROW * BLOCK];
+        const double *weight = w.data() + first, *divisor = u.data() + first;
+        for (Index j = 0; j < size; ++j) scale[j] = std::sqrt(weight[j]) / divisor[j];
+        for (Index a = 0; a < m; ++a)
+            for (Index j = 0; j < BLOCK; ++j)
+                scaled[a * BLOCK + j] = scale[j] * classes[idx[a] * BLOCK + j];
+        Lanes* sum = sums;
+        for (Index a = 0; a < m; ++a) {
+            for (Index b = 0; b <= a; ++b, ++sum) {
+                Lanes products = *sum;
+                for (Index j = 0; j < BLOCK; j += LANES)
+                    products += load(scaled + a * BLOCK + j) * load(scaled + b * BLOCK + j);
+                *sum = products;
+            }
+        }
+    });
+    const Lanes* sum = sums;
+    for (Index a = 0; a < m; ++a)
+        for (Index b = 0; b <= a; ++b) H[a][b] = total(*sum++);
+}
+
+// The same of an L with many classes.
+void wide_hessian(Matrix L, Numbers w, Numbers u, Span<const std::int64_t> idx, OutMatrix H) {
     const Index n = L.rows(), m = idx.size();
     Grid<> rows(ROWS, m);
     for (Index a = 0; a < m; ++a) std::fill_n(H[a].data(), a + 1, 0.0);
@@ -120,7 +184,12 @@ void hessian(Matrix L, Numbers w, Numbers u, Span<const std::int64_t> idx, OutMa
         }
         for (Index a = 0; a < m; ++a) add_products(rows, a, H[a].data());
     }
-    for (Index a = 0; a < m; ++a)
+}
+
+// Writes L' diag(w/u^2) L for the classes idx into the corner of H.
+void hessian(Matrix L, Numbers w, Numbers u, Span<const std::int64_t> idx, OutMatrix H) {
+    (L.columns() <= NARROW ? narrow_hessian : wide_hessian)(L, w, u, idx, H);
+    for (Index a = 0; a < idx.size(); ++a)
         for (Index b = 0; b < a; ++b) H[b][a] = H[a][b];
 }
 
@@ -183,7 +252,7 @@ Solution solve_mixture(Matrix L, Numbers w, Numbers start, double tol, int max_i
             hessian(L, w, u, idx, H);
             quadratic.solve(H, g, idx, x, y);
             for (Index k = 0; k < K; ++k) step[extent(k)] = y[extent(k)] - x[k];
-            for (Index i = 0; i < n; ++i) v[extent(i)] = dot(L[i], step);
+            product(L, step, v);
             length = line_search(w, u, v, g, step);
         }
         const bool exact = length == 1.0;

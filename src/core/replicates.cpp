@@ -108,11 +108,8 @@ void ReplicateSampler::take_likelihoods(Table<const T> logs) {
         for (Index k = 0; k < K; ++k) row[k] -= peak;
     }
     exponentiate(L_.table().top(n));
-    for (Index b = 0; b < items_->n_blocks; ++b) {
-        const Index first = b * BLOCK, end = std::min(first + BLOCK, n);
-        for (Index k = 0; k < K; ++k)
-            for (Index i = first; i < end; ++i) items_->likelihood(i, k) = L_[i][k];
-    }
+    for (Index b = 0; b < items_->n_blocks; ++b)
+        copy_block(L_.table().top(n), b * BLOCK, items_->block(b));
     for (std::size_t at = 0; at < placed_.size(); ++at)
         for (Index k = 0; k < K; ++k)
             layout_.doubtful.likelihood(static_cast<Index>(at), k) = L_[placed_[at]][k];

@@ -26,6 +26,10 @@ _EXPECTED = {
         {TEXT, NUMBERS, TRUTH, NOTHING},
         "labels must be text, whole numbers or truth values. Write them as text.",
     ),
+    "decision": (
+        {TEXT, NUMBERS, TRUTH, NOTHING},
+        "decisions must be text, whole numbers or truth values. Write them as text.",
+    ),
     "group": (
         {TEXT, NUMBERS, TRUTH, DATES, TIMES, NOTHING},
         "groups must be text, numbers, truth values, dates or times of day. Write them as text.",

@@ -119,6 +119,14 @@ def read_classes(state: Mapping[str, Any], name: str = "classes") -> AnyArray:
     return array
 
 
+def read_names(state: Mapping[str, Any], name: str) -> AnyArray:
+    """Return names, each once and none empty."""
+    array: AnyArray = _array(state, name, "U", (None,))
+    if not len(array) or (array == "").any() or len(np.unique(array)) != len(array):
+        raise InputError(f"{name} does not hold different names")
+    return array
+
+
 def _array(state: Mapping[str, Any], name: str, kinds: str, shape: Shape) -> Any:
     if name not in state:
         raise InputError(f"{name} is missing")

@@ -39,6 +39,14 @@ def column_names(X: Any) -> list[Any] | None:
     return names
 
 
+def native_columns(X: Any) -> list[Any] | None:
+    """Return the columns of a data frame as its library has them; None for anything else."""
+    frame = _as_frame(X)
+    if frame is None:
+        return None
+    return [column.to_native() for column in frame.iter_columns()]
+
+
 def pop_columns(X: Any, names: str | tuple[str, ...]) -> tuple[Any, Any]:
     """Return a data frame without some columns, and these: a column, or a frame of several."""
     frame = _as_frame(X)

@@ -6,6 +6,7 @@ is an :class:`~truemix.exceptions.InputError`.
 
 from __future__ import annotations
 
+import math
 import numbers
 import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
+from truemix._rounding import Rounding
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError, InputNote
 
@@ -88,6 +90,7 @@ RANGES = {
     "most": Range(1, 1e6),
     "n_jobs": Range(-1000, 1000, "-1 is all cores."),
     "n_parts": Range(2, 1e4),
+    "n_items": Range(1, 1e15),
     "n_samples": Range(0, 1e8),
     "n_classes": Range(1, 1e4),
 }
@@ -269,8 +272,9 @@ def check_matrix(values: Any, name: str) -> FloatArray:
 def check_posteriors(values: Any, name: str = "X", *, n_classes: int | None = None) -> FloatArray:
     """Return posteriors as float64 with rows that sum to one.
 
-    Rows whose sum is off by rounding (1e-6) are renormalised silently, up to 1e-3 with a note
-    (:class:`~truemix.exceptions.InputNote`), and anything else is an error that names the row.
+    Rows whose sum is off by rounding (1e-6) are renormalised silently. Up to 1e-3, and up to what
+    explains them in a table of values that were all rounded to a few decimals, they are with a note
+    (:class:`~truemix.exceptions.InputNote`). Anything else is an error that names the row.
     A table that needs no repair is returned as it is, without a copy.
     """
     # In the order of rows, in which their sums are the same whatever they were stored in.
@@ -285,59 +289,123 @@ def check_posteriors(values: Any, name: str = "X", *, n_classes: int | None = No
             f"{name} has {array.shape[1]} column; posteriors need at least two classes, one column "
             "each. For a binary problem pass both columns, 1 - p and p."
         )
-    sums, worst = check_row_sums(array, lambda row: f"Row {row} of {name}")
-    off = abs(sums[worst] - 1.0)
-    if off > SILENT_SUM_ERROR:
+    checked = RowSums(lambda row: f"Row {row} of {name}")
+    sums = checked.check(array)
+    if checked.off > SILENT_SUM_ERROR:
+        row = int(np.abs(sums - 1.0).argmax())
+        rounded = f"{checked.about_decimals} and " if checked.about_decimals else ""
         warnings.warn(
-            f"Rows of {name} were renormalised: they sum to 1 only within {off:.1g} "
-            f"(row {worst} sums to {sums[worst]:.6g}).",
+            f"Rows of {name} were renormalised: they {rounded}sum to 1 only within "
+            f"{checked.off:.1g} (row {row} sums to {sums[row]:.6g}).",
             InputNote,
             stacklevel=2,
         )
-    if off <= ROUNDING * array.shape[1]:
+    if checked.off <= ROUNDING * array.shape[1]:
         return array
-    # Row by row: what a row becomes must not depend on the others in its batch.
-    repaired = np.abs(sums - 1.0) > ROUNDING * array.shape[1]
-    return np.asarray(array / np.where(repaired, sums, 1.0)[:, None])
+    return normalized(array, sums)
 
 
-def check_row_sums(
-    array: FloatArray,
-    place: Callable[[int], str],
-    columns: Sequence[str] | None = None,
-    unused: Sequence[str] = (),
-) -> tuple[FloatArray, int]:
-    """Return the sum of each row of posteriors, and the row whose sum is the farthest from one.
+def normalized(array: FloatArray, sums: FloatArray) -> FloatArray:
+    """Return rows divided by their sums, where these are not one.
 
-    A row that cannot be posteriors is refused: ``place`` says where it is, ``columns`` are their
-    names if they have any, and ``unused`` are others that may have been forgotten.
+    Row by row: what a row becomes must not depend on the others in its batch.
     """
-    with np.errstate(over="ignore"):
-        sums = array.sum(axis=1)
-    off = np.abs(sums - 1.0)
-    bad = np.flatnonzero((off > LARGEST_SUM_ERROR) | (array.min(axis=1) < 0))
-    if not bad.size:
-        return sums, int(off.argmax())
-    values = array[bad[0]]
-    total = f"{place(int(bad[0]))} sums to {sums[bad[0]]:.6g}"
-    rule = "Posteriors must be at least 0 and sum to 1 in each row"
-    outside = np.flatnonzero((values < 0) | (values > 1))
-    if outside.size:
-        column = int(outside[0])
-        has = "holds" if columns is None else "has"
-        name = column if columns is None else shown(columns[column])
-        raise InputError(
-            f"{total} and {has} {values[column]:.6g} in column {name}: these look like logits or "
-            f"scores. {rule}; apply softmax or use predict_proba."
+    wrong = np.abs(sums - 1.0) > ROUNDING * array.shape[1]
+    return np.asarray(array / np.where(wrong, sums, 1.0)[:, None])
+
+
+class RowSums:
+    """The check that rows of posteriors sum to one, over all batches of a table.
+
+    Parameters
+    ----------
+    place : callable
+        Says where a row is.
+    columns : sequence of str, optional
+        Names of the columns, if they have any.
+    unused : sequence of str
+        Other columns, which may have been forgotten.
+    whole : float
+        What rows sum to as they were written: 100 for percentages, which come divided by that.
+    remedy : str
+        What to do about logits and scores.
+
+    Attributes
+    ----------
+    off : float
+        How far a sum was from one, at most.
+    """
+
+    def __init__(
+        self,
+        place: Callable[[int], str],
+        columns: Sequence[str] | None = None,
+        unused: Sequence[str] = (),
+        *,
+        whole: float = 1.0,
+        remedy: str = "apply softmax or use predict_proba",
+    ) -> None:
+        self.off = 0.0
+        self._place, self._columns, self._unused = place, columns, unused
+        self._whole, self._remedy = whole, remedy
+        self._rounding = Rounding()
+
+    @property
+    def about_decimals(self) -> str:
+        """How coarsely posteriors were rounded, if that is why sums are off, as part of a note."""
+        decimals = self._rounding.decimals
+        if self.off <= LARGEST_SUM_ERROR or decimals is None:
+            return ""
+        decimals = max(0, decimals - round(math.log10(self._whole)))
+        places = f"{decimals} decimal{'s' * (decimals != 1)}" if decimals else "whole numbers"
+        return f"are rounded to {places}"
+
+    def check(self, array: FloatArray, start: int = 0) -> FloatArray:
+        """Return the sum of each row of a batch, the first of which has the number ``start``.
+
+        A row that cannot be posteriors is refused.
+        """
+        with np.errstate(over="ignore"):
+            sums: FloatArray = array.sum(axis=1)
+        if not len(array):
+            return sums
+        off = np.abs(sums - 1.0)
+        # Rows that no rounding explains; what was before them may be worse than rounded, too.
+        hopeless = np.flatnonzero((array.min(axis=1) < 0) | ~(off < 1.0))
+        end = int(hopeless[0]) if hopeless.size else len(array)
+        suspect = np.flatnonzero(off[:end] > LARGEST_SUM_ERROR)
+        wrong = self._rounding.first_unexplained(array[:end], suspect, start)
+        if wrong is None and hopeless.size:
+            wrong = start + end, float(sums[end])
+        if wrong is not None:
+            row, total = wrong
+            raise self._error(row, total, array[row - start] if row >= start else None)
+        self.off = max(self.off, float(off.max()))
+        return sums
+
+    def _error(self, row: int, total: float, values: FloatArray | None) -> InputError:
+        columns, whole = self._columns, self._whole
+        sentence = f"{self._place(row)} sums to {total * whole:.6g}"
+        noun = "Posteriors" if whole == 1.0 else "Percentages"
+        rule = f"{noun} must be at least 0 and sum to {whole:g} in each row"
+        if values is not None and ((values < 0) | (values > 1)).any():
+            column = int(np.argmax((values < 0) | (values > 1)))
+            has = "holds" if columns is None else "has"
+            name = column if columns is None else shown(columns[column])
+            return InputError(
+                f"{sentence} and {has} {values[column] * whole:.6g} in column {name}: these look "
+                f"like logits or scores. {rule}; {self._remedy}."
+            )
+        over = "" if columns is None else f" over the columns {shown_list(columns)}"
+        advice = ""
+        if self._unused and total < 1:
+            advice = (
+                f" If one of {shown_list(self._unused)} is a class too, it has no labelled items "
+                "in the reference: add some."
+            )
+        return InputError(
+            f"{sentence}{over}. {rule} (within {LARGEST_SUM_ERROR * whole:g}).{advice}"
         )
-    over = "" if columns is None else f" over the columns {shown_list(columns)}"
-    advice = ""
-    if unused and values.sum() < 1:
-        advice = (
-            f" If one of {shown_list(unused)} is a class too, it has no labelled items in the "
-            "reference: add some."
-        )
-    raise InputError(f"{total}{over}. {rule} (within {LARGEST_SUM_ERROR:g}).{advice}")
 
 
 # --- labels and classes -----------------------------------------------------------------------

@@ -149,7 +149,7 @@ def test_many_failed_diagnostics_are_an_exit_code_and_few_are_a_note(files, caps
         (["--folds", "1"], "The 'n_folds' parameter must be a whole number between 2 and"),
         (["--n-references", "97"], "The 'n_references' parameter asks for 97, but with 5 folds"),
         (["--method", "emq", "--level", "0.9"], "The method emq gives no intervals, so --level"),
-        (["--label", "nothing"], "reference.csv has no column 'nothing'"),
+        (["--label", "nothing"], "The option --label is given twice; it takes one value"),
     ],
 )
 def test_wrong_options_are_one_sentence(files, capsys, options, sentence):

@@ -51,7 +51,10 @@ def test_each_classifier_finds_the_mix(files, capsys, classifier):
     options = ["--classifier", classifier, "--method", "emq", "--calibration", "bcts"]
     done = run(capsys, "estimate", *files, *LABEL, *options, "--format", "json", "--by", "week")
     assert done.code == 0
-    assert done.err == "Note: not used in target.csv: 'empty'.\n"
+    assert done.err == (
+        "Note: features in reference.csv: 'size', 'colour', 'born', 'tame'.\n"
+        "Note: not used in target.csv: 'empty'.\n"
+    )
     assert done.json["settings"]["classifier"] == classifier
     dogs = [group["classes"][1]["share"] for group in done.json["groups"]]
     # Three groups of about 100 with a share of 0.8, from features that overlap.
@@ -111,7 +114,7 @@ def test_wrong_features(files, tmp_path, capsys):
 
     assert sentence(target.drop(columns="size")) == (
         "wrong.csv has no column 'size' (a feature in reference.csv); its columns are 'colour', "
-        "'born', 'tame', 'empty', 'week'. Add it, or drop it from the reference."
+        "'born', 'tame', 'empty', 'week'. Add it, or leave it out of training: --drop."
     )
     assert sentence(target.assign(size="large")) == (
         "Line 2 of wrong.csv has 'large' in column 'size'; expected a number."

@@ -46,8 +46,8 @@ def write(tmp_path, content, name="wrong.csv"):
 
 def test_a_missing_file(estimate):
     assert estimate(*LABEL, target="nothing.csv") == (
-        "There is no file nothing.csv; expected a table (CSV, TSV, Parquet, Arrow or NPZ), or - "
-        "for stdin. Check the name."
+        "There is no file nothing.csv; expected a table (CSV, TSV, JSON Lines, Parquet, Arrow "
+        "or NPZ), or - for stdin. Check the name."
     )
 
 
@@ -114,7 +114,7 @@ def test_a_folder(estimate, tmp_path):
             "egg,ham,spam\n2.5,-1,3\n",
             "Line 2 of wrong.csv sums to 4.5 and has 2.5 in column 'egg': these look like logits "
             "or scores. Posteriors must be at least 0 and sum to 1 in each row; apply softmax or "
-            "use predict_proba.",
+            "use predict_proba, or add --logits if they are logits.",
         ),
         (
             "egg,ham,spam,caf\xe9\n1,0,0,0\n".encode("latin-1"),
@@ -218,7 +218,8 @@ def test_a_class_without_column_or_without_items(estimate, tmp_path):
     frame = reference_frame()
     assert estimate(*LABEL, reference=write(tmp_path, frame.drop(columns="egg"))) == (
         "wrong.csv has no column 'egg' (the posterior of that class); its columns are 'label', "
-        "'ham', 'spam'. If these are features, add --classifier."
+        "'ham', 'spam'. If these are features, add --classifier; if posteriors have other names, "
+        "--columns 'PATTERN{}'."
     )
     sentence = estimate(*LABEL, reference=write(tmp_path, frame[frame["label"] != "egg"]))
     assert sentence.startswith("Line 2 of wrong.csv sums to 0.")
@@ -312,7 +313,7 @@ def test_a_wrong_value_for_a_classifier(estimate):
 
 def test_usage_is_for_typer(capsys):
     for arguments in (
-        ["estimate", "only-one"],
+        ["estimate"],
         ["estimate", "a", "b", "--format", "xml"],
         ["sing"],
     ):

@@ -3,6 +3,9 @@
 import csv
 import io
 import json
+import re
+from html import escape
+from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
@@ -373,3 +376,18 @@ def test_pacc_and_pq_are_methods_too(tmp_path, capsys):
         _, yes = done.json["groups"][0]["classes"]
         assert yes["share"] == pytest.approx(0.1, abs=0.08)
         assert (yes["lower"] is None) == (method == "pacc")
+
+
+def test_the_report_tells_the_story_of_the_json_and_holds_its_csv(tmp_path, capsys):
+    files, page = written(tmp_path), tmp_path / "report.html"
+    whole = ["estimate", *files, "--label", "label", *FAST]
+    command = [*whole, "--by", "week"]
+    summary = run(capsys, *command, "--format", "json", "--report", page).json
+    html = page.read_text("utf-8")
+    for sentence in summary["sentences"]:
+        assert escape(sentence).replace(" %", "\xa0%") in html.replace("\xa0to\xa0", " to ")
+    [alone] = run(capsys, *whole, "--format", "json").json["groups"]
+    # Summaries of groups add up to that of all items, byte for byte.
+    assert summary["overall"]["classes"] == alone["classes"]
+    offered = unquote(re.search('href="data:text/csv;charset=utf-8,([^"]*)"', html)[1])
+    assert offered == run(capsys, *command, "--format", "csv", "--safe-csv").out

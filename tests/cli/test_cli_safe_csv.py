@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from cli_support import CLASSES, reference_frame, run, target_frame, written
-from truemix.cli._output import as_csv
+from truemix.report.csv_text import as_csv
 
 # What spreadsheets take for the beginning of a formula, also behind characters they skip.
 FORMULAS = ['=HYPERLINK("http://x")', "+1+1", "-1+1"]

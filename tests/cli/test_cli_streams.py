@@ -298,7 +298,7 @@ def test_messages_cannot_steer_a_terminal(tmp_path, capsys):
     for arguments in (
         ("estimate", files[0], f"{HOSTILE}.csv", *PCC),
         ("estimate", *files, "--label", HOSTILE, "--method", "pcc"),
-        ("estimate", *files, *PCC, "--method", HOSTILE),
+        ("estimate", *files, "--label", "label", "--method", HOSTILE),
         ("estimate", *files, *PCC, "--out", tmp_path / HOSTILE / "x"),
         ("estimate", *files, HOSTILE),
         ("estimate", *files, f"--{HOSTILE}"),

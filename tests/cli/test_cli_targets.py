@@ -213,16 +213,16 @@ def test_nothing_is_found(estimate, tmp_path):
     (tmp_path / "empty" / "notes.txt").write_text("")
     assert estimate(tmp_path / "empty", *PCC, call=fails) == (
         f"The folder {tmp_path / 'empty'} holds no tables; expected files that end in .csv, .tsv, "
-        ".parquet, .pq, .arrow, .arrows, .feather, .ipc, .npz (also .gz). Names that begin with . "
-        "or _ are left out."
+        ".jsonl, .ndjson, .parquet, .pq, .arrow, .arrows, .feather, .ipc, .npz (also .gz). Names "
+        "that begin with . or _ are left out."
     )
     assert estimate(tmp_path / "no*.csv", *PCC, call=fails) == (
         f"No file is like {tmp_path / 'no*.csv'}; expected the pattern of some tables (CSV, TSV, "
-        "Parquet, Arrow or NPZ). Check it, and the folder that it begins in."
+        "JSON Lines, Parquet, Arrow or NPZ). Check it, and the folder that it begins in."
     )
     assert estimate(tmp_path / "target.csv", tmp_path / "no.csv", *PCC, call=fails) == (
-        f"There is no file {tmp_path / 'no.csv'}; expected a table (CSV, TSV, Parquet, Arrow or "
-        "NPZ), or - for stdin. Check the name."
+        f"There is no file {tmp_path / 'no.csv'}; expected a table (CSV, TSV, JSON Lines, "
+        "Parquet, Arrow or NPZ), or - for stdin. Check the name."
     )
 
 

@@ -140,7 +140,6 @@ def test_with_a_classifier_the_command_is_shown_instead(tmp_path, capsys):
         ),
         (["--method", "cc"], "There is nothing to choose for the method cc with these options"),
         (["--metric", "guess"], "The 'metric' parameter must be one of 'absolute_error'"),
-        (["--label", "nothing"], "reference.csv has no column 'nothing' (the labels, as --label"),
     ],
 )
 def test_wrong_options(files, capsys, options, sentence):

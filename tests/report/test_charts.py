@@ -6,6 +6,7 @@ import pytest
 from estimate_support import sampled
 from truemix import EstimateSet
 from truemix.report.charts.density import density
+from truemix.report.charts.differences import differences
 from truemix.report.charts.forest import forest
 from truemix.report.charts.scale import MARGIN, Scale
 from truemix.report.charts.ternary import ternary
@@ -247,3 +248,100 @@ def test_many_groups_have_a_mark_for_the_last_one_only():
     group = weeks(["W1"], n_draws=20)[0]
     picture = timeline([{**group, "group": i} for i in range(200)], [0, 1])
     assert all(len(panel.dots) == 1 and not panel.counted_dots for panel in picture.panels)
+
+
+def test_what_is_missing_interrupts_lines_and_bands_and_keeps_its_place():
+    groups = weeks([f"a{i}" for i in range(4)])
+    slots = [groups[0], groups[1], None, None, groups[2], groups[3]]
+    picture = timeline(slots, [0])
+    [panel] = picture.panels
+    for path in (panel.line, panel.counted, panel.band, panel.middle):
+        assert path.count("M") == 2
+    places = [dot.x for dot in panel.dots]
+    np.testing.assert_allclose(np.diff(places), [19.2, 57.6, 19.2], atol=0.02)
+    [(start, width)] = picture.missing
+    assert places[1] < start < start + width < places[2]
+    # A group between two gaps is still seen, on its line and on its band.
+    alone = timeline([groups[0], None, groups[1], None, groups[2]], [0]).panels[0]
+    assert alone.line.count("h0") == 3
+    corners = steps("M" + alone.band.split("M")[2])
+    assert corners[:, 0].max() - corners[:, 0].min() > 50
+
+
+def test_groups_that_failed_a_check_are_marked_and_promise_no_interval():
+    groups = weeks(["a1", "b2", "c3", "d4"])
+    groups[1] = {**groups[1], "failed": ["It does not fit."]}
+    bounds = [{"lower": 0.1, "upper": 0.6}] * 3
+    groups[3] = {**groups[3], "failed": ["It does not fit."], "range": bounds}
+    picture = timeline(groups, [0])
+    [panel] = picture.panels
+    assert [dot.x for dot in panel.dots] == [2.0, 66.0]
+    assert len(panel.counted_dots) == 4
+    assert panel.band.count("M") == 2
+    plain, ranged = panel.doubts
+    assert (plain.x, ranged.x) == (34.0, 98.0)
+    assert plain.top == plain.y == plain.bottom
+    high = float(picture.rows[-1].label.removesuffix(" %")) / 100
+    ends = [100 - ranged.top, 100 - ranged.bottom]
+    # Positions have two digits.
+    np.testing.assert_allclose(ends, [60 / high, 10 / high], atol=0.01)
+    # A wash behind each of them.
+    np.testing.assert_allclose(picture.failed, [(18, 32), (82, 18)], atol=0.01)
+
+
+def test_small_classes_have_an_axis_of_their_own():
+    groups = {
+        i: sampled([5.0, 60, 935], seed=i, train_prevalence=np.array([0.3, 0.3, 0.4]),
+                   classify_and_count=np.array([0.01, 0.08, 0.91]), n_items=2000)
+        for i in range(5)
+    }  # fmt: skip
+    picture = timeline(summarize(EstimateSet(groups))["groups"], [0, 1, 2])
+    assert picture.switch
+    assert picture.apart
+    tops = [float(panel.own[-1].label.removesuffix(" %")) / 100 for panel in picture.panels]
+    common = float(picture.rows[-1].label.removesuffix(" %")) / 100
+    assert tops[0] <= 0.02
+    for panel, top in zip(picture.panels, tops, strict=True):
+        assert panel.factor == pytest.approx(common / top)
+        highest = min(steps(panel.band)[:, 1].min(), *(10 * dot.y for dot in panel.counted_dots))
+        # The highest mark is still on the axis, which is that many times as large.
+        assert (1000 - highest) * panel.factor <= 1000 + panel.factor
+    # The reference is far above the own axis of the first class.
+    assert [panel.beyond for panel in picture.panels] == [True, True, False]
+    even = timeline(weeks(["a1", "b2"]), [0, 1, 2])
+    assert not even.apart
+
+
+def test_spots_cover_the_axis_once_and_know_where_their_group_is():
+    picture = timeline(weeks([1, 2, 5]), [0])
+    ends = [(spot.start, spot.start + spot.width) for spot in picture.spots]
+    assert ends[0][0] == 0
+    assert ends[-1][1] == pytest.approx(100)
+    assert [start for start, _ in ends[1:]] == pytest.approx([end for _, end in ends[:-1]])
+    found = [spot.start + spot.width * spot.at / 100 for spot in picture.spots]
+    np.testing.assert_allclose(found, [dot.x for dot in picture.panels[0].dots], atol=0.1)
+
+
+def test_differences_are_drawn_around_zero():
+    entries = [
+        {"difference": -0.1, "lower": -0.2, "upper": 0.0},
+        {"difference": 0.05, "lower": None, "upper": None},
+    ]
+    picture = differences(entries)
+    assert picture.scale.low == pytest.approx(-0.2)
+    at = picture.scale.at
+    assert picture.lines[0].interval == pytest.approx((at(-0.2), at(0.0) - at(-0.2)))
+    assert picture.lines[1].interval is None
+    assert picture.zero == at(0.0)
+    labels = [tick.label for tick in picture.scale.ticks()]
+    assert "-20 %" in labels
+    assert "0 %" in labels
+    still = differences([{"difference": 0.0, "lower": 0.0, "upper": 0.0}])
+    assert still.scale.low < 0 < still.scale.high
+
+
+def test_a_range_is_drawn_where_it_is_and_within_the_axis():
+    picture = forest([entry(0.2, reference=0.2)], ranges=[{"lower": 0.1, "upper": 0.9}])
+    assert picture.scale.high >= 0.9
+    at = picture.scale.at
+    assert picture.strips[0].range == pytest.approx((at(0.1), at(0.9) - at(0.1)))

@@ -68,7 +68,7 @@ def test_the_kept_rows_are_those_of_smallest_priority_and_a_few_of_each_stratum(
     summary = merged([fitted().summarize(P[i::7], capacity=200) for i in range(7)])
     strata = strata_of(P, 3)
     priority = priorities_of(hashes_of(P), strata)
-    among_smallest = priority <= np.sort(priority)[149]
+    among_smallest = priority <= np.sort(priority)[179]
     few = np.array(
         [
             (priority[strata == s] < p).sum() < MIN_ROWS

@@ -45,7 +45,7 @@ def test_of_groups_that_follow_each_other_the_last_is_said_and_the_command_is_at
     weeks = EstimateSet({1: sampled([60, 40]), 2: doubtful(sampled([60, 40]))})
     sentences = summarize(weeks, by="week")["sentences"]
     assert sentences[0].startswith("For week 2, the last of 2: between ")
-    assert sentences[-2].startswith("What has changed since week 1 cannot be said")
+    assert sentences[-2].startswith("What has changed cannot be said")
     assert sentences[-1] == NEXT_STEP
 
 

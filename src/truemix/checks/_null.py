@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from truemix._typing import FloatArray, IntArray
@@ -46,16 +48,24 @@ def null_bags(
     ((8,), 2)
     """
     wanted = apportioned(size, mix, n_bags, rng)
-    of_class = np.repeat(np.tile(np.arange(len(mix)), n_bags), wanted.ravel())
-    # How many items of its class and bag were drawn before each item.
-    first = (np.cumsum(wanted.ravel()) - wanted.ravel()).repeat(wanted.ravel())
-    before = np.arange(n_bags * size) - first
-    ballast = (counts * _gamma_shape(counts, size * mix / mix.sum()))[of_class]
-    anew = rng.random(before.shape) * (ballast + before) < ballast
-    rows = (np.cumsum(counts) - counts)[of_class] + _below(counts[of_class], rng)
-    origin = np.where(anew, np.arange(n_bags * size), first + _below(before, rng))
-    while not anew[origin].all():
-        origin = origin[origin]
+    ballast = counts * _gamma_shape(counts, size * mix / mix.sum())
+
+    def of_items(of_classes: IntArray | FloatArray) -> Any:
+        """Return the number that belongs to the class of each item."""
+        return np.repeat(np.tile(of_classes, n_bags), wanted.ravel())
+
+    # The first item of each one's class and bag, and how many of them were drawn before it.
+    places = np.arange(n_bags * size)
+    first = np.repeat(np.cumsum(wanted.ravel()) - wanted.ravel(), wanted.ravel())
+    before = places - first
+    for_new = of_items(ballast)
+    anew = rng.random(before.shape) * (for_new + before) < for_new
+    rows = of_items(np.cumsum(counts) - counts) + _below(of_items(counts), rng)
+    origin = np.where(anew, places, first + _below(before, rng))
+    copied = np.flatnonzero(~anew[origin])
+    while copied.size:
+        origin[copied] = origin[origin[copied]]
+        copied = copied[~anew[origin[copied]]]
     return np.asarray(rows[origin].reshape(n_bags, size))
 
 

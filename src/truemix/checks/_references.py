@@ -14,10 +14,13 @@ is compared with targets.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from truemix._typing import AnyArray, FloatArray, IntArray
@@ -51,6 +54,11 @@ FEW_COPIES = 5
 RARE = 0.01
 
 
+# From the references (with classes and folds) and items (with folds) to their log-likelihood.
+_Labelled = tuple[FloatArray, IntArray, IntArray]
+OutOfFold = Callable[[_Labelled, tuple[FloatArray, IntArray]], FloatArray]
+
+
 @dataclass(frozen=True, eq=False)
 class References:
     """The references of a quantifier, and the likelihood of items under them."""
@@ -62,9 +70,7 @@ class References:
     drawn: IntArray  # rows that bags are drawn from, ordered by class
     values: FloatArray  # the distinct posteriors
     out_of_fold: bool  # whether they are known to be scored by models that had not seen them
-    kernel: str
-    bandwidth: float
-    shrinkage: float
+    likelihood: OutOfFold
 
     @cached_property
     def drawn_codes(self) -> IntArray:
@@ -88,14 +94,7 @@ class References:
 
     def log_likelihood_of(self, posteriors: FloatArray, fold: IntArray) -> FloatArray:
         """Return the log-likelihood of items ``(n, K)``, each under references of other folds."""
-        matrix: FloatArray = out_of_fold_log_likelihood(
-            (self.posteriors, self.codes, self.fold),
-            (posteriors, fold),
-            self.kernel,
-            np.array([self.bandwidth]),
-            self.shrinkage,
-        )[0]
-        return matrix
+        return self.likelihood((self.posteriors, self.codes, self.fold), (posteriors, fold))
 
     def can_reveal(self, posteriors: FloatArray) -> bool:
         """Return whether a mix could fail to explain items with these posteriors.
@@ -120,7 +119,7 @@ def references_of(
 ) -> References:
     """Return the references of a fitted quantifier in a form that targets can be compared with."""
     posteriors, codes = scored_references(quantifier)
-    kernel, bandwidth, shrinkage = _smoothing(quantifier.model_, posteriors, codes)
+    likelihood = _likelihood(quantifier, posteriors, codes)
     kept = at_most(MAX_REFERENCES, codes, rng)
     posteriors, codes = posteriors[kept], codes[kept]
     values, discrete = _values(posteriors)
@@ -143,9 +142,7 @@ def references_of(
         out_of_fold=not (
             quantifier.classifier is None or isinstance(quantifier.classifier, FrozenEstimator)
         ),
-        kernel=kernel,
-        bandwidth=bandwidth,
-        shrinkage=shrinkage,
+        likelihood=likelihood,
     )
 
 
@@ -196,11 +193,41 @@ def scored_references(quantifier: Quantifier) -> tuple[FloatArray, IntArray]:
     return kept
 
 
-def _smoothing(model: object, posteriors: FloatArray, codes: IntArray) -> tuple[str, float, float]:
-    """Return the kernel, bandwidth and shrinkage of the densities."""
+def _likelihood(quantifier: Quantifier, posteriors: FloatArray, codes: IntArray) -> OutOfFold:
+    """Return the likelihood by densities of posteriors, or by shares of decisions."""
+    model: Any = quantifier.model_
     while not isinstance(model, KernelDensity) and hasattr(model, "model_"):
         model = model.model_
+    if quantifier.given_decisions is not None:
+        return partial(_of_decisions, model=model, n_classes=len(quantifier.classes_))
     if isinstance(model, KernelDensity):
-        return model.kernel, model.bandwidth_, model.shrinkage_
+        return partial(_of_densities, smoothing=(model.kernel, model.bandwidth_, model.shrinkage_))
     choice = choose_smoothing(posteriors, codes, KERNEL, BANDWIDTHS[KERNEL], (SHRINKAGE,))
-    return KERNEL, choice.bandwidth, SHRINKAGE
+    return partial(_of_densities, smoothing=(KERNEL, choice.bandwidth, SHRINKAGE))
+
+
+def _of_densities(
+    references: tuple[FloatArray, IntArray, IntArray],
+    items: tuple[FloatArray, IntArray],
+    smoothing: tuple[str, float, float],
+) -> FloatArray:
+    kernel, bandwidth, shrinkage = smoothing
+    matrix: FloatArray = out_of_fold_log_likelihood(
+        references, items, kernel, np.array([bandwidth]), shrinkage
+    )[0]
+    return matrix
+
+
+def _of_decisions(
+    references: tuple[FloatArray, IntArray, IntArray],
+    items: tuple[FloatArray, IntArray],
+    model: Any,
+    n_classes: int,
+) -> FloatArray:
+    rows, codes, fold = references
+    matrix = np.empty((len(items[0]), n_classes))
+    for f in np.unique(items[1]):
+        here, others = items[1] == f, fold != f
+        learned = clone(model, safe=False).fit(rows[others], codes[others], n_classes)
+        matrix[here] = learned.log_likelihood(items[0][here])
+    return matrix

@@ -34,7 +34,8 @@ SMALLEST_TAIL = 1e-12
 DIGITS = 9
 # Bags that a thread works on together: arrays with one number per item and bag that stay in cache.
 BLOCK_BAGS = 16
-BLOCK_ROWS = 256
+# Rows of a table of distances that stay in cache.
+BLOCK_ROWS = 64
 # For bags smaller than 1 / FEW of the references, looking up distances beats a matrix product.
 FEW = 8
 # Duality gap of the fitted mixes; its effect is far below sampling noise.
@@ -70,6 +71,9 @@ class ShiftStatistics:
         # The first of the items that have the likelihoods of each one.
         self._distinct = first_equal(references.log_likelihood)
         self.distances = distances(self.points, self.points)
+        # Equal points are one: the place of each among the distinct ones, and distances of these.
+        first, self._point = np.unique(first_equal(self.points), return_inverse=True)
+        self._between_points = self.distances[np.ix_(first, first)]
         # Mean distances of each item to those of each class, and of the classes to each other.
         members = np.eye(len(references.classes))[references.drawn_codes] / references.drawn_counts
         self._to_classes = self.distances @ members
@@ -98,7 +102,7 @@ class ShiftStatistics:
             tail, classes[block] = self._items.compare(shares - weights, weights, mixes[block], 0.0)
             across = ((shares @ self._to_classes) * mixes[block]).sum(axis=1)
             among = ((mixes[block] @ self._between_classes) * mixes[block]).sum(axis=1)
-            energy = 2.0 * across - self._within(bags[block], shares) - among
+            energy = 2.0 * across - self._within(bags[block]) - among
             whole[block] = np.column_stack([tail, energy])
 
         for_each_block(compare, len(bags), BLOCK_BAGS)
@@ -121,13 +125,14 @@ class ShiftStatistics:
         """Return the share of each reference in each bag, ``(B, m)``."""
         return np.asarray(counts_in_bags(bags, len(self.points)) / bags.shape[1])
 
-    def _within(self, bags: IntArray, shares: FloatArray) -> FloatArray:
+    def _within(self, bags: IntArray) -> FloatArray:
         """Return the mean distance between two items of each bag."""
-        n_items, size = len(self.points), bags.shape[1]
-        if FEW * size > n_items:
-            return np.asarray(((shares @ self.distances) * shares).sum(axis=1))
-        pairs = n_items * bags[:, :, None] + bags[:, None, :]
-        return np.asarray(self.distances.take(pairs).mean(axis=(1, 2)))
+        among, points, size = self._between_points, self._point[bags], bags.shape[1]
+        if FEW * size > len(among):
+            shares = counts_in_bags(points, len(among)) / size
+            return np.asarray(((shares @ among) * shares).sum(axis=1))
+        pairs = len(among) * points[:, :, None] + points[:, None, :]
+        return np.asarray(among.take(pairs).mean(axis=(1, 2)))
 
     def _apart(self, shares: FloatArray, mixes: FloatArray) -> FloatArray:
         """Return how the tail statistics change if only references outside each bag count."""
@@ -159,7 +164,9 @@ class ShiftStatistics:
         across = within = 0.0
         for rows in row_blocks(n_items, BLOCK_ROWS):
             across += float(distances(points[rows], self.points).sum(axis=0) @ weights[0])
-            within += float(distances(points[rows], points).sum())
+            within += float(distances(points[rows], points[rows]).sum())
+            # Those to later items count for both.
+            within += 2.0 * float(distances(points[rows], points[rows.stop :]).sum())
         among = float(mix @ self._between_classes @ mix)
         energy = 2.0 * across / n_items - within / n_items**2 - among
         return Deviations(np.array([[tail[0], energy]]), by_class)
@@ -254,7 +261,12 @@ def counts_in_bags(bags: IntArray, n_items: int) -> IntArray:
 
 def distances(A: FloatArray, B: FloatArray) -> FloatArray:
     """Return Euclidean distances between rows of length one."""
-    return np.sqrt(np.maximum(2.0 - 2.0 * (A @ B.T), 0.0))
+    # In place: a new array for each step would take more time than the steps.
+    found = A @ B.T
+    found *= -2.0
+    found += 2.0
+    np.maximum(found, 0.0, out=found)
+    return np.asarray(np.sqrt(found, out=found))
 
 
 def _weight_below(known: FloatArray, weights: FloatArray, values: FloatArray) -> FloatArray:

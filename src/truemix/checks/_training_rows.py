@@ -46,6 +46,9 @@ def training_rows(
     str or None
     """
     codes, n_items = references.codes, len(references.codes)
+    if references.posteriors.shape[1] != len(references.classes):
+        # Decisions that are no classes are neither right nor wrong.
+        return None
     wrong = float((references.posteriors.argmax(axis=1) != codes).mean())
     if references.out_of_fold or n_items < MIN_REFERENCES or wrong > MAX_WRONG:
         return None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import platform
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn
 
 import typer
 import typer.main
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from truemix._escaping import visible
 from truemix._version import __version__
@@ -54,6 +55,24 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         with _one_sentence():
             return super().invoke(ctx)
+
+
+class _Command(TyperCommand):
+    """A command that refuses an option given twice, of which only the last would count."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _, _, order = self.make_parser(ctx).parse_args(list(args))
+        for option, times in Counter(order).items():
+            # Of a flag only the other spelling (--check, --no-check) says something else.
+            one = not getattr(option, "is_flag", False) or option.secondary_opts
+            if option.param_type_name == "option" and times > 1 and one and not option.multiple:
+                name = " or ".join([option.opts[0], *option.secondary_opts])
+                raise InputError(
+                    f"The option {name} is given {'twice' if times == 2 else f'{times} times'}; it "
+                    "takes one value. Leave all but one out."
+                )
+        left: list[str] = super().parse_args(ctx, args)
+        return left
 
 
 @contextmanager
@@ -153,8 +172,8 @@ for command, below in (
     (adapt, FILES_HELP),
     (sample, FILES_HELP),
 ):
-    app.command(epilog=below)(command)
-app.command()(demo)
+    app.command(cls=_Command, epilog=below)(command)
+app.command(cls=_Command)(demo)
 
 
 def run(argv: Sequence[str] | None) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from truemix._typing import FloatArray, IntArray
-from truemix.cli._output import as_csv
+from truemix.report.csv_text import as_csv
 
 TOPICS = ("billing", "defect", "delivery", "praise")
 REFERENCE_MIX = (0.35, 0.25, 0.15, 0.25)

@@ -150,8 +150,7 @@ def about_keys(keys: dict[str, str], reference: str) -> str:
     more = f" and {len(keys) - len(few):,} more" if len(keys) > len(few) else ""
     return (
         f"left out of training: {', '.join(few)}{more}. Such columns tell rows of {reference} "
-        "apart, not classes; to train on one all the same, write it under another name as numbers "
-        "with decimals or as categories that repeat."
+        "apart, not classes; to train on one all the same, name all features with --features."
     )
 
 

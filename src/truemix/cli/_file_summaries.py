@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,12 @@ import pyarrow as pa
 
 from truemix._typing import FloatArray, IntArray
 from truemix.cli._classifiers import few_threads
+from truemix.cli._decisions import located
 from truemix.cli._features import Features
 from truemix.cli._grouping import Grouping
 from truemix.cli._groups import GroupReader, check_n_groups
+from truemix.cli._layout import Layout
+from truemix.cli._posterior_columns import PosteriorFacts
 from truemix.cli._reading import TargetReader
 from truemix.cli._targets import TargetFile
 from truemix.cli.tables import open_table
@@ -44,7 +48,7 @@ class FileFacts:
     """What was seen in a file, and the sentence about what was wrong with it, if anything was."""
 
     n_rows: int = 0
-    off: float = 0.0
+    posteriors: PosteriorFacts = field(default_factory=PosteriorFacts)
     unused: list[str] = field(default_factory=list)
     shadowed: tuple[str, ...] = ()
     zones: frozenset[str] = frozenset()
@@ -70,9 +74,10 @@ class Summarizer:
     """How files become summaries: by this quantifier, and by these groups."""
 
     quantifier: Quantifier
-    names: list[str]
+    layout: Layout
     features: Features | None
     by: Grouping | None
+    capacity: int | None = None
 
     def attempt(
         self, file: TargetFile, tick: Tick | None = None, table: Table | None = None
@@ -112,13 +117,16 @@ class Summarizer:
         groups = self._groups(file, table)
         if table is None:
             summary = load_summary(file, self.quantifier)
+            if self.capacity is not None:
+                summary = summary.limited(self.capacity)
             return FileSummary({_told(groups): summary}, _facts(groups, n_rows=summary.n_items))
         reader = self._reader(table, groups)
-        stores, n_rows = GroupStores(), 0
+        stores, n_rows = GroupStores(self.capacity), 0
         for numbers, items in self._batches(reader, groups):
-            with nullcontext() if self.features is None else few_threads(len(items)):
-                scored = self.quantifier.posteriors(items)
-            scorer = Scorer(self.quantifier.classes_, len(scored), self.quantifier.scored_by_)
+            scored = self._scored(items, partial(_place, table, n_rows))
+            n_layers, _, n_columns = scored.shape
+            known = self.quantifier.classes_, n_layers, self.quantifier.scored_by_
+            scorer = Scorer(*known, n_columns)
             members: dict[Any, Any] = {None: slice(None)}
             if groups is not None and numbers is not None:
                 members = _members(numbers, groups.values)
@@ -126,10 +134,14 @@ class Summarizer:
             n_rows += len(items)
             if tick is not None:
                 tick(n_rows, table.share_read)
-        facts = _facts(groups, n_rows=n_rows, off=reader.off, unused=reader.unused)
+        facts = _facts(groups, n_rows=n_rows, posteriors=reader.facts, unused=reader.unused)
         told = () if self.by is None else self.by.columns
         shadowed = tuple(name for name in told if name in file.keys and name in table.columns)
         return FileSummary(stores.summaries(), replace(facts, shadowed=shadowed))
+
+    def _scored(self, items: Any, place: Callable[[int], str]) -> FloatArray:
+        with located(place), nullcontext() if self.features is None else few_threads(len(items)):
+            return self.quantifier.posteriors(items)
 
     def _batches(
         self, reader: TargetReader, groups: GroupReader | None
@@ -157,7 +169,7 @@ class Summarizer:
 
     def _reader(self, table: Table, groups: GroupReader | None) -> TargetReader:
         along = {} if groups is None else dict.fromkeys(groups.columns, GROUP)
-        return TargetReader(table, self.names, self.features, along)
+        return TargetReader(table, self.layout, self.features, along)
 
     def _groups(self, file: TargetFile, table: Table | None) -> GroupReader | None:
         """Return what tells the groups of a file: its columns, or the folders that it is in."""
@@ -189,6 +201,10 @@ def _facts(groups: GroupReader | None, **seen: Any) -> FileFacts:
     if groups is None:
         return FileFacts(**seen)
     return FileFacts(zones=frozenset(groups.zones), timed=groups.timed, **seen)
+
+
+def _place(table: Table, start: int, row: int) -> str:
+    return table.place(start + row)
 
 
 def _members(codes: IntArray, values: list[Any]) -> dict[Any, IntArray]:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from truemix._arrow_columns import decoded
 from truemix._typing import AnyArray
@@ -40,20 +39,6 @@ class _Record(NamedTuple):
     label: Any
     key: str
     inclusion: float | None
-
-
-def is_partly_labelled(table: Table, label: str | None) -> bool:
-    """Return whether some rows of a table have a label and others have none."""
-    if label is None or label not in table.columns:
-        return False
-    filled = empty = False
-    for _, batch in table.batches({label: LABEL}):
-        missing = _is_missing(batch.column(label))
-        empty = empty or pc.any(missing).as_py()
-        filled = filled or not pc.all(missing).as_py()
-        if filled and empty:
-            return True
-    return False
 
 
 def labels_of_file(
@@ -91,7 +76,7 @@ def labels_of_file(
         raise InputError(f"{table.name} has no label in column {shown(label)}; fill some in.")
     _check_once(records, table, by)
     n_items = len(target.X)
-    rows = _rows_by_number(records, table, n_items) if key is None else None
+    rows = _rows_by_number(records, table, target) if key is None else None
     if rows is None:
         kept = target.kept
         rows = _rows_by_key(records, table, by, _keys(kept, by), target.name)
@@ -170,14 +155,18 @@ def _check_once(records: list[_Record], table: Table, by: str) -> None:
             raise table.bad_cell(each.row, by, found, "expected each item once.")
 
 
-def _rows_by_number(records: list[_Record], table: Table, n_items: int) -> list[int]:
+def _rows_by_number(records: list[_Record], table: Table, target: Target) -> list[int]:
+    numbers = target.row_numbers
+    places = {int(number): place for place, number in enumerate(numbers)}
     rows = []
     for each in records:
         number = int(each.key) if each.key.isascii() and each.key.isdigit() else 0
-        if not 1 <= number <= n_items:
-            expected = f"expected a row of TARGET from 1 to {n_items}. Or name a --key."
+        if number not in places:
+            expected = (
+                f"expected a row of TARGET from {numbers[0]} to {numbers[-1]}. Or name a --key."
+            )
             raise table.bad_cell(each.row, ROW, shown(each.key), expected)
-        rows.append(number - 1)
+        rows.append(places[number])
     return rows
 
 
@@ -240,11 +229,3 @@ def _class_of(value: Any, names: dict[str, int]) -> int | None:
 
 def _no_value(value: Any) -> bool:
     return value is None or value == "" or (isinstance(value, float) and np.isnan(value))
-
-
-def _is_missing(column: pa.Array) -> pa.Array:
-    column = decoded(column)
-    missing = pc.is_null(column, nan_is_null=True)
-    if pa.types.is_string(column.type):
-        missing = pc.or_kleene(missing, pc.equal(column, ""))
-    return pc.fill_null(missing, True)

@@ -13,6 +13,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 
 from truemix._periods import PERIODS
+from truemix.cli._deferred import loaded_on_first_use
 from truemix.cli._grouping import Grouping, grouping_of
 
 POINT_METHODS = ("kdey", "emq", "acc", "pacc", "pcc", "cc")
@@ -26,9 +27,10 @@ METHOD, OUTPUT = "Method", "Output"
 _TYPER = "typer"
 # Shown below the options.
 FILES_HELP = (
-    "Files are CSV or TSV (also .gz), Parquet, Arrow/Feather or NPZ; what is in them decides, not "
-    "their name. An NPZ file has an array per column, or X with the names of its columns in "
-    "classes or columns, and y for the labels.\n\n"
+    "Files are CSV, TSV or JSON Lines (also .gz), Parquet, Arrow/Feather or NPZ; what is in them "
+    "decides, not their name. Posteriors may be rounded or percentages. An NPZ file has an array "
+    "per column, or X with the names of its columns in classes or columns, and y for the labels."
+    "\n\n"
     "Exit codes: 0 done, 1 the input or a parameter is wrong, 2 usage, 3 done but a diagnostic "
     "failed."
 )
@@ -85,14 +87,15 @@ def _load(*, quiet: bool) -> None:
     """Load what all these commands need, which takes a second, with a sign of life before."""
     from truemix._progress import progress_spinner
 
-    with progress_spinner("start", shown=not quiet):
+    with progress_spinner("start", shown=not quiet), loaded_on_first_use():
         import_module("truemix.cli._work")
         import_module("truemix.quantifiers")
 
 
-def _argument(metavar: str, text: str) -> Any:
-    shown = typer.Argument(..., metavar=metavar, show_default=False, help=text)
-    return field(metadata={_TYPER: shown})
+def _argument(metavar: str, text: str, default: Any = ...) -> Any:
+    shown = typer.Argument(default, metavar=metavar, show_default=False, help=text)
+    metadata = {_TYPER: shown}
+    return field(metadata=metadata) if default is ... else field(default=default, metadata=metadata)
 
 
 def option(
@@ -120,12 +123,18 @@ class ReferenceOptions:
     reference: str = _argument(
         "REFERENCE",
         "Labelled items: a label column, and a column of posteriors for each class (or features, "
-        "with --classifier). - is stdin.",
+        "with --classifier; or decisions, with --decision). - is stdin.",
     )
     label: str | None = option(
         "COLUMN",
         False,
         "Column of REFERENCE that holds the labels (NPZ: y by default).",
+    )
+    decision: list[str] | None = option(  # noqa: RUF009
+        "COLUMN",
+        False,
+        "Column of both files with decisions by a judge (a model, a rule, a person), in place of "
+        "posteriors; they need not be classes. Again for another judge.",
     )
     classifier: str | None = option(
         "NAME",
@@ -133,6 +142,37 @@ class ReferenceOptions:
         f"Train this on all other columns that are no keys (ids, texts, times that differ row by "
         f"row): {', '.join(CLASSIFIERS)}; parameters go behind a colon, as in logistic:C=0.1.",
     )
+    features: list[str] | None = option(  # noqa: RUF009
+        "COLUMN", False, "With --classifier: train on this column; again for another one."
+    )
+    drop: list[str] | None = option(  # noqa: RUF009
+        "COLUMN", False, "With --classifier: do not train on this column; again for another one."
+    )
+    columns: str | None = option(
+        "PATTERN",
+        "classes, or what fits them",
+        "How columns of posteriors are named, with {} for the class, as in 'proba_{}'.",
+    )
+    score: str | None = option(
+        "COLUMN",
+        False,
+        "Column with the posterior of one of two classes, in place of a column for each.",
+    )
+    positive: str | None = option("CLASS", False, "The class that --score is the posterior of.")
+    logits: bool = flag(
+        "Columns hold logits (or logarithms of posteriors); their softmax is taken.", "--logits"
+    )
+
+
+# What says which columns are read and how, in the order of a command that repeats it.
+COLUMN_OPTIONS = tuple(
+    each.name for each in fields(ReferenceOptions) if each.name not in {"reference", "label"}
+)
+
+
+def reference_options(given: ReferenceOptions) -> dict[str, Any]:
+    """Return the options about REFERENCE by name, as another set of options takes them."""
+    return {each.name: getattr(given, each.name) for each in fields(ReferenceOptions)}
 
 
 EVERY_HELP = (
@@ -158,8 +198,11 @@ class GroupedOptions(ReferenceOptions):
 class InputOptions(GroupedOptions):
     """Both files; columns in ``keep`` and ``key`` are passed through."""
 
-    target: str = _argument(
-        "TARGET", "Items whose mix is wanted: the same columns without the label. - is stdin."
+    target: str | None = _argument(
+        "[TARGET]",
+        "Items whose mix is wanted: the same columns without the label. - is stdin. Without TARGET "
+        "it is the rows of REFERENCE that have no label.",
+        default=None,
     )
     keep: list[str] | None = None
     key: str | None = None
@@ -169,11 +212,18 @@ class InputOptions(GroupedOptions):
 class TargetOptions(GroupedOptions):
     """Both sides, where a target may be of any size."""
 
-    targets: list[str] = _argument(  # noqa: RUF009
-        "TARGET...",
+    targets: list[str] | None = _argument(  # noqa: RUF009
+        "[TARGET...]",
         "Items whose mix is wanted: the same columns without the label. One or more files, folders "
         "or quoted patterns such as 'data/*.parquet'; also summaries written by truemix summarize. "
-        "- is stdin.",
+        "- is stdin. Without TARGET it is the rows of REFERENCE that have no label.",
+        default=None,
+    )
+    sample: int | None = option(
+        "N",
+        "200000",
+        "Keep a random sample of N distinct rows of TARGET, of each group; it does not depend on "
+        "their order. Intervals are about all of TARGET and include the error of the sample.",
     )
     skip_bad_files: bool = flag(
         "Go on without files of TARGET that are damaged or wrong; how many is said.",

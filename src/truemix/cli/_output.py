@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-import csv
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain, pairwise
+from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import typer
 
 from truemix._escaping import visible
 from truemix._files import atomic_write, find_destination
+from truemix._progress import show_progress
 from truemix.cli._options import Format, OutputOptions
 from truemix.cli._progress import Progress
 from truemix.cli._streams import flush_stdout, tell, write_stdout
+from truemix.cli.tables.source import TABLES
 from truemix.estimates.text import Table
 from truemix.exceptions import InputError
+from truemix.report.csv_text import as_csv
 from truemix.report.plain import as_json
 
 A_DIAGNOSTIC_FAILED = 3
 _MAX_FAILURES = 5
-# What begins a formula, also behind characters that spreadsheets skip.
-FORMULA = r"^[=+\-@\t\r\n]"
+# What the ending of a file says about a result in it.
+_FORMATS = {".json": Format.json, ".csv": Format.csv, ".txt": Format.table}
+RESULTS = tuple(_FORMATS)
+PAGES = (".html", ".htm")
+# Endings that promise another format than that of our own archives.
+_NO_ARCHIVE = {*RESULTS, *PAGES, *(each for each in TABLES if each != ".npz")}
 
 
 @contextmanager
@@ -37,7 +41,7 @@ def reporting(
     """Refuse files that cannot be written, then show progress, notes and what was written."""
     check_outputs(files, inputs)
     progress = Progress(quiet=output.quiet, timings=output.timings)
-    with progress.warnings_as_notes():
+    with show_progress(not output.quiet), progress.warnings_as_notes():
         yield progress
     for name in filter(None, files.values()):
         progress.show(f"Wrote {name}")
@@ -76,6 +80,34 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Iterable[str]) -> N
             raise InputError(f"Cannot write {name}: it is write-protected.")
 
 
+def check_ending(option: str, name: str | None, endings: Sequence[str]) -> None:
+    """Refuse a file whose ending is none of those that are written, before the work begins.
+
+    Pipes and devices may have any name, and so may a file of results with --format.
+    """
+    if name is None or not find_destination(name).is_regular:
+        return
+    if Path(name).suffix.lower() not in endings:
+        one = f"one of {', '.join(endings)}" if len(endings) > 1 else endings[0]
+        other = " Or say with --format what to write." if endings == RESULTS else ""
+        raise InputError(
+            f"The option {option} names {name}, whose ending is no format that is written there; "
+            f"expected {one}.{other}"
+        )
+
+
+def check_archive_ending(option: str, name: str | None) -> None:
+    """Refuse a file of ours whose ending promises another format; other names are as good."""
+    if name is not None and Path(name).suffix.lower() in _NO_ARCHIVE:
+        check_ending(option, name, (".npz",))
+
+
+def check_result_ending(option: str, name: str | None, output: OutputOptions) -> None:
+    """Refuse a file of results whose ending says nothing, unless --format says it."""
+    if output.output_format is None:
+        check_ending(option, name, RESULTS)
+
+
 def show_result(
     content: dict[str, Any],
     records: Callable[[dict[str, Any]], list[dict[str, Any]]],
@@ -90,8 +122,7 @@ def show_result(
     """
     kind = output.output_format
     if kind is None:
-        extension = Path(out or "").suffix.lower().removeprefix(".")
-        kind = Format(extension) if extension in {"json", "csv"} else Format.table
+        kind = _FORMATS.get(Path(out or "").suffix.lower(), Format.table)
     if kind is Format.json:
         write(as_json(content, indent=2) + "\n", out)
     elif kind is Format.csv:
@@ -135,32 +166,6 @@ def write(text: str, out: str | None) -> None:
         return
     with atomic_write(out) as file:
         file.write(text.encode("utf-8", "replace"))
-
-
-def as_csv(records: Sequence[dict[str, Any]], *, safe: bool = False) -> str:
-    """Return records as CSV, with all digits of numbers and nothing for None.
-
-    With ``safe``, no text is a formula to a spreadsheet.
-
-    Examples
-    --------
-    >>> print(as_csv([{"class": "a, b", "share": 0.25}, {"class": "c", "share": None}]), end="")
-    class,share
-    "a, b",0.25
-    c,
-    """
-    lines: list[str] = []
-    file: Any = SimpleNamespace(write=lambda line: lines.append(line.removesuffix("\r\n") + "\n"))
-    # Up to Python 3.12 only what is in the end of a line is quoted, and both ends must be.
-    writer = csv.writer(file, lineterminator="\r\n")
-    for row in chain([list(records[0])], (list(each.values()) for each in records)):
-        writer.writerow([no_formula(cell) for cell in row] if safe else row)
-    return "".join(lines)
-
-
-def no_formula(cell: Any) -> Any:
-    """Return a cell that a spreadsheet shows as it is; only text can be a formula."""
-    return f"'{cell}" if isinstance(cell, str) and re.match(FORMULA, cell) else cell
 
 
 def end_with(failures: Iterable[str]) -> None:

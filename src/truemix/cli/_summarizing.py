@@ -21,9 +21,12 @@ from truemix.cli._file_summaries import (
 )
 from truemix.cli._grouping import Grouping
 from truemix.cli._groups import alike, name_groups, note_zones
+from truemix.cli._one_table import about_sides
 from truemix.cli._options import MethodOptions, TargetOptions
+from truemix.cli._posterior_columns import merged_facts
 from truemix.cli._progress import Progress
 from truemix.cli._reading import note_reading
+from truemix.cli._row_sample import capacity_of
 from truemix.cli._targets import TargetFile, Targets
 from truemix.cli._work import Fitted, read_learner, unfitted
 from truemix.cli.tables.source import Source
@@ -80,17 +83,21 @@ def learn_and_summarize(
 ) -> tuple[Fitted, Summarized]:
     """Fit on REFERENCE and summarise a target; files are looked at before anything takes long."""
     check_where(inputs, targets)
-    grouping = inputs.grouping
+    capacity, grouping = capacity_of(inputs.sample), inputs.grouping
     file, first = targets.files[0], None
     # A bad file that is to be skipped is met again when it is read.
     bad: Any = partial(suppress, InputError) if inputs.skip_bad_files else nullcontext
     with ExitStack() as stack:
-        quantifier = unfitted(source, options)
+        quantifier = unfitted(source, options, inputs)
         with bad():
             first = opened(file, stack)
             need_groups(file, first, grouping)
         learner = read_learner(source, quantifier, inputs, options, progress, inputs.by)
-        summarizer = Summarizer(learner.quantifier, learner.names, learner.features, grouping)
+        if source.part is not None:
+            progress.note(about_sides(source))
+        summarizer = Summarizer(
+            learner.quantifier, learner.layout, learner.features, grouping, capacity
+        )
         with progress.step("read target"), bad():
             summarizer.check_header(file, first)
         fitted = learner.fitted(options, progress)
@@ -228,7 +235,8 @@ class Ledger:
             have = "has" if n_files == 1 else "have"
             raise InputError(f"{name} {have} no rows; at least one item is needed.")
         unused = dict.fromkeys(column for each in facts for column in each.unused)
-        note_reading(name, max(each.off for each in facts), list(unused), progress)
+        posteriors = merged_facts([each.posteriors for each in facts])
+        note_reading(name, posteriors, list(unused), progress)
         for column in dict.fromkeys(column for each in facts for column in each.shadowed):
             progress.note(
                 f"the names of folders tell {column!r}; the column of that name was not used."

@@ -11,6 +11,7 @@ from truemix.estimates.answers import NEXT_STEP
 from truemix.estimates.checks import CANNOT_TELL, FAILED, NOT_CHECKED, PASSED
 from truemix.estimates.text import Table, percent, shown_name
 from truemix.report.notes import about_sample
+from truemix.report.records import summary_records
 from truemix.report.sentences import called_keys
 
 # Verdicts of a check, in a cell of a table.
@@ -36,6 +37,7 @@ def summary_table(summary: dict[str, Any]) -> Table:
         # Failures come apart.
         checks = group["checks"].values()
         below += [each["explanation"] for each in checks if each["verdict"] != FAILED]
+        below += text.about_decisions(group["diagnostics"])
         below += about_sample(group["diagnostics"]) + text.about_labels(group["diagnostics"])
         if ranges:
             shares = np.array([each["share"] for each in group["classes"]])
@@ -61,6 +63,10 @@ def summary_table(summary: dict[str, Any]) -> Table:
     if ranges:
         below.append("range: from the lowest to the highest answer, depending on what is assumed")
         below.append(NEXT_STEP)
+    judges = groups[0]["diagnostics"].get("decisions") or {"model": "single"}
+    if judges["model"] != "single":
+        # The same for all groups.
+        below.append(judges["sentences"][0])
     if performance:
         below.append("accuracy: of the classifier's decisions, if label shift holds")
     n_sampled = sum(bool(about_sample(group["diagnostics"])) for group in groups)
@@ -127,38 +133,15 @@ def _in_files(target: dict[str, Any]) -> str:
     return f" in {part}{n_files:,} file{'s' * (n_files != 1)}"
 
 
-def summary_records(summary: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the numbers of a summary, one record for each class of each group."""
-    records = []
-    for group in summary["groups"]:
-        unknown, shift = group["unknown"] or {}, group["checks"]["label_shift"]
-        adjusted = shift.get("adjusted_p_value")
-        of_group = {
-            "keys": group["keys"],
-            "n_items": group["n_items"],
-            "unknown": unknown.get("share"),
-            "unknown_lower": unknown.get("lower"),
-            "unknown_upper": unknown.get("upper"),
-            "accuracy": _accuracy(group),
-            "check": shift["verdict"],
-            "check_p_value": shift.get("p_value") if adjusted is None else adjusted,
-        }
-        ranges = group["range"] or [{"lower": None, "upper": None}] * len(group["classes"])
-        records += [
-            {**each, **of_group, "range_lower": bounds["lower"], "range_upper": bounds["upper"]}
-            for each, bounds in zip(group["classes"], ranges, strict=True)
-        ]
-    return records
-
-
 def _summary_rows(summary: dict[str, Any], columns: list[str]) -> list[list[str]]:
     records = summary_records(summary)
+    accuracy = [_accuracy(group) for group in summary["groups"] for _ in group["classes"]]
     bounds = [""] * len(records)
     if summary["interval"] is not None:
         limits = np.array([[each["lower"], each["upper"]] for each in records])
         bounds = text.intervals(limits, text.DASH, " %")
     rows = []
-    for each, interval in zip(records, bounds, strict=True):
+    for each, interval, accurate in zip(records, bounds, accuracy, strict=True):
         unknown, increase = each["unknown"], each["prob_increase"]
         low, high = each["range_lower"], each["range_upper"]
         cells = {
@@ -168,7 +151,7 @@ def _summary_rows(summary: dict[str, Any], columns: list[str]) -> list[list[str]
             "range": "" if low is None else f"{percent(low, unit='')} {text.DASH} {percent(high)}",
             "counted": percent(each["classify_and_count"]),
             "reference": percent(each["reference"]),
-            "accuracy": each["accuracy"],
+            "accuracy": accurate,
             "rose": "" if increase is None else text.chance(increase),
             "fits": FITS[each["check"]],
             "unknown": "" if unknown is None else percent(unknown),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote
 
+from truemix.cli._one_table import split_by_label
 from truemix.cli.tables.source import STDIN, TABLES, Source, find_source, open_source
 from truemix.exceptions import InputError
 
@@ -67,8 +68,17 @@ class Targets:
         return [str(file.source.path) for file in self.files]
 
 
-def open_inputs(reference: str, targets: Sequence[str], stack: ExitStack) -> tuple[Source, Targets]:
-    """Return REFERENCE and the files of TARGET; ``stack`` cleans up behind them."""
+def open_inputs(
+    reference: str, targets: Sequence[str] | None, label: str | None, stack: ExitStack
+) -> tuple[Source, Targets]:
+    """Return REFERENCE and the files of TARGET; ``stack`` cleans up behind them.
+
+    Without TARGET it is the rows of REFERENCE without a label.
+    """
+    if not targets:
+        source, target = split_by_label(open_source(reference, stack), label)
+        copied = source.path != Path(reference)
+        return source, Targets([TargetFile(target, {}, is_copy=copied)], source.name, listed=False)
     if reference == STDIN and STDIN in targets:
         raise InputError("REFERENCE and TARGET are both -, but stdin can be only one of them.")
     return open_source(reference, stack), find_targets(targets, reference, stack)
@@ -145,8 +155,8 @@ def _matching(pattern: str, reference: str) -> list[TargetFile]:
             paths.update(_in_folder(match) if match.is_dir() else [match])
     if not paths:
         raise InputError(
-            f"No file is like {pattern}; expected the pattern of some tables (CSV, TSV, Parquet, "
-            "Arrow or NPZ). Check it, and the folder that it begins in."
+            f"No file is like {pattern}; expected the pattern of some tables (CSV, TSV, JSON "
+            "Lines, Parquet, Arrow or NPZ). Check it, and the folder that it begins in."
         )
     # A pattern may be about names without extensions; but if it is not, others are no tables.
     paths = {path for path in paths if _is_table(path.name)} or paths

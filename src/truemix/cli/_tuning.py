@@ -11,6 +11,7 @@ from truemix._version import __version__
 from truemix.cli import _methods as methods
 from truemix.cli._classifiers import ClassifierChoice, check_parameters
 from truemix.cli._features import training_columns
+from truemix.cli._one_table import labelled_only
 from truemix.cli._options import MethodOptions, ReferenceOptions
 from truemix.cli._progress import Progress
 from truemix.cli._reading import Reference, read_reference
@@ -146,9 +147,10 @@ def search(
     _check_grid(grid, choice)
     candidate = _candidate(choice.method, grid)
     with progress.step("read reference"), ExitStack() as stack:
-        table = open_table(open_source(inputs.reference, stack))
-        features = choice.classifier is not None
-        reference = read_reference(table, inputs.label, None, progress, features=features)
+        source, note = labelled_only(open_source(inputs.reference, stack), inputs.label)
+        if note is not None:
+            progress.note(note)
+        reference = read_reference(open_table(source), inputs, None, progress)
     # What depends on the data: a classifier, and a prior by class.
     give_classifier(candidate, choice.classifier, reference, choice.method)
     if choice.method.prior and "prior" in candidate.get_params() and "prior" not in grid:
@@ -157,7 +159,7 @@ def search(
     searching = GridSearch(
         candidate, inside, metric=metric, refit=False, verbose=not progress.quiet
     )
-    with progress.step("search", spinner=False), training(reference):
+    with progress.step("search"), training(reference):
         searching.fit(reference.X, reference.labels.items)
     settings = []
     for record in sorted(searching.records_, key=lambda record: record["rank"]):

@@ -6,7 +6,7 @@ In place of labelled items, REFERENCE may be a quantifier that ``truemix tune`` 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,16 @@ from truemix._archive import is_archive
 from truemix._typing import FloatArray
 from truemix.cli import _methods as methods
 from truemix.cli._classifiers import ClassifierChoice, classifier_choice, few_threads, pipeline
+from truemix.cli._decisions import (
+    DEFAULT_METHOD,
+    check_options,
+    decisions_of_saved,
+    located,
+    posteriors_of_decisions,
+)
 from truemix.cli._features import Features, training_columns
+from truemix.cli._layout import Layout, check_columns, layout_of
+from truemix.cli._one_table import about_sides, split_by_label
 from truemix.cli._options import InputOptions, MethodOptions, ReferenceOptions
 from truemix.cli._progress import Progress
 from truemix.cli._reading import Reference, Target, read_reference, read_target
@@ -54,14 +63,8 @@ class Learner:
     quantifier: Quantifier
     name: str
     reference: Reference | None
+    layout: Layout
     model: Any = None
-
-    @property
-    def names(self) -> list[str]:
-        """The classes as columns are named after them."""
-        if self.reference is not None:
-            return self.reference.labels.names
-        return [str(label) for label in self.quantifier.classes_.tolist()]
 
     @property
     def features(self) -> Features | None:
@@ -86,10 +89,15 @@ class Prepared(Fitted):
 
     def scoring(self) -> AbstractContextManager[None]:
         """Return a context in which a classifier may score the target."""
-        return nullcontext() if self.training is None else few_threads(len(self.target.X))
+        if self.training is None:
+            target = self.target
+            return located(lambda row: f"Row {target.row_numbers[row]} of {target.name}")
+        return few_threads(len(self.target.X))
 
     def posteriors(self) -> FloatArray:
         """Return the target's posteriors, as given or of a classifier trained on all references."""
+        if self.quantifier.given_decisions is not None:
+            return posteriors_of_decisions(self.quantifier, self.target.X)
         if self.training is None:
             given: FloatArray = self.target.X
             return given
@@ -116,9 +124,15 @@ def prepare(
     with ExitStack() as stack:
         # Cheap checks first: a wrong name, a wrong option, a wrong header.
         if sources is None:
-            sources = open_source(inputs.reference, stack), open_source(inputs.target, stack)
+            source = open_source(inputs.reference, stack)
+            if inputs.target is None:
+                sources = split_by_label(source, inputs.label)
+            else:
+                sources = source, open_source(inputs.target, stack)
         source, target_source = sources
-        quantifier = unfitted(source, options)
+        if source.part is not None:
+            progress.note(about_sides(source))
+        quantifier = unfitted(source, options, inputs)
         table = open_table(target_source)
         table.need([] if inputs.grouping is None else inputs.grouping.columns, "as --by says")
         table.need(inputs.keep or [], "as --keep says")
@@ -126,15 +140,19 @@ def prepare(
             table.need([inputs.key], "as --key says")
             inputs = replace(inputs, keep=list(dict.fromkeys([inputs.key, *(inputs.keep or [])])))
         learner = read_learner(source, quantifier, inputs, options, progress, inputs.by)
-        target = read_target(table, learner.names, learner.features, inputs, progress)
+        target = read_target(table, learner.layout, learner.features, inputs, progress)
     fitted = learner.fitted(options, progress)
     return Prepared(**vars(fitted), target=target)
 
 
-def unfitted(source: Source, options: MethodOptions) -> Quantifier | None:
+def unfitted(source: Source, options: MethodOptions, inputs: ReferenceOptions) -> Quantifier | None:
     """Return the quantifier that is to be fitted on REFERENCE; None if that is a saved one."""
-    saved = source.kind() == "NPZ" and is_archive(source.path)
-    return None if saved else methods.quantifier_of(options)
+    if source.kind() == "NPZ" and is_archive(source.path):
+        return None
+    if inputs.decision:
+        options = replace(options, method=options.method or DEFAULT_METHOD)
+        check_options(inputs.decision, methods.method_name(options.method), inputs.classifier)
+    return methods.quantifier_of(options)
 
 
 def read_learner(
@@ -149,15 +167,18 @@ def read_learner(
     if quantifier is None:
         if inputs.label is not None:
             progress.note(f"--label is not needed: {source.name} is a saved quantifier.")
+        check_columns(inputs)
         with progress.step("read quantifier"):
-            return Learner(_load(source, options, inputs.classifier), source.name, None)
+            loaded = _load(source, options, inputs.classifier)
+            decided = decisions_of_saved(loaded, inputs.decision, source.name)
+            layout = layout_of(inputs, [str(label) for label in loaded.classes_.tolist()])
+            return Learner(loaded, source.name, None, replace(layout, decisions=decided))
     choice = None if inputs.classifier is None else classifier_choice(inputs.classifier)
     with progress.step("read reference"):
-        reference = read_reference(
-            open_table(source), inputs.label, by, progress, features=choice is not None
-        )
+        reference = read_reference(open_table(source), inputs, by, progress)
     model = give_classifier(quantifier, choice, reference, options)
-    return Learner(quantifier, reference.name, reference, model)
+    layout = reference.layout or Layout(reference.labels.names)
+    return Learner(quantifier, reference.name, reference, layout, model)
 
 
 def give_classifier(
@@ -188,7 +209,8 @@ def fit(quantifier: Quantifier, options: MethodOptions, reference: Reference) ->
 def training(reference: Reference) -> Iterator[None]:
     """Train a classifier if there are features; a failure of it is an error of one sentence."""
     if reference.features is None:
-        yield
+        with located(reference.place):
+            yield
         return
     try:
         with few_threads(reference.n_items):

@@ -16,8 +16,8 @@ from truemix._escaping import visible
 from truemix._files import atomic_write
 from truemix._typing import AnyArray, FloatArray
 from truemix.cli._columns import as_text, is_number
-from truemix.cli._output import FORMULA, no_formula
 from truemix.exceptions import InputError
+from truemix.report.csv_text import FORMULA, no_formula
 from truemix.validation import shown
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}

@@ -34,15 +34,16 @@ def adapt(method: Annotated[options.MethodOptions, options.MODEL_OPTIONS], given
     The weight of a class is its estimated share over its share in REFERENCE.
     """
     from truemix.cli._methods import level_of
-    from truemix.cli._output import end_with, reporting, show_result
+    from truemix.cli._output import check_result_ending, end_with, reporting, show_result
     from truemix.cli._tables import weight_table
     from truemix.cli._work import prepare
     from truemix.cli._writing import check_kept, check_kind, write_posteriors
 
     out = given.out
     files = {"--out": out, "--weights": given.weights}
-    with reporting(given, files, [given.reference, given.target]) as progress:
+    with reporting(given, files, filter(None, [given.reference, given.target])) as progress:
         check_kind(out, given.keep)
+        check_result_ending("--weights", given.weights, given)
         level = level_of(given.level, method.method)
         prepared = prepare(given, method, progress)
         kept = prepared.target.kept
@@ -64,9 +65,10 @@ def _content(estimate: Estimate, level: float) -> dict[str, Any]:
     """Return the class weights as plain numbers and text."""
     from truemix._version import __version__
     from truemix.estimates.checks import LABEL_SHIFT, not_checked, point_method
-    from truemix.estimates.importance_weights import weight_columns
+    from truemix.estimates.importance_weights import reference_shares, weight_columns
     from truemix.report.plain import plain_name
 
+    reference = reference_shares(estimate).tolist()
     columns = {name: each.tolist() for name, each in weight_columns(estimate, level).items()}
     classes = [
         {
@@ -75,7 +77,7 @@ def _content(estimate: Estimate, level: float) -> dict[str, Any]:
             "lower": columns["lower"][place] if "lower" in columns else None,
             "upper": columns["upper"][place] if "upper" in columns else None,
             "share": float(estimate.prevalence[place]),
-            "reference": float(estimate.train_prevalence[place]),
+            "reference": reference[place],
         }
         for place, label in enumerate(estimate.classes.tolist())
     ]

@@ -48,17 +48,30 @@ def backtest(method: options.MethodOptions, given: _Options) -> None:
     those of counting, and how often intervals held the truth; CSV has a row for each mixture.
     """
     from truemix.cli._methods import level_of
-    from truemix.cli._output import end_with, reporting, show_result, write
+    from truemix.cli._one_table import labelled_only
+    from truemix.cli._output import (
+        PAGES,
+        check_ending,
+        check_result_ending,
+        end_with,
+        reporting,
+        show_result,
+        write,
+    )
     from truemix.cli._work import read_learner, unfitted
     from truemix.cli.tables.source import open_source
     from truemix.trust.backtest import backtest_table, failed_sentence
 
     files = {"--out": given.out, "--report": given.report}
     with ExitStack() as stack:
-        source = open_source(given.reference, stack)
+        source, note = labelled_only(open_source(given.reference, stack), given.label)
         progress = stack.enter_context(reporting(given, files, [given.reference]))
+        check_result_ending("--out", given.out, given)
+        check_ending("--report", given.report, PAGES)
+        if note is not None:
+            progress.note(note)
         level = level_of(given.level, method.method)
-        quantifier = unfitted(source, method)
+        quantifier = unfitted(source, method, given)
         if quantifier is None:
             raise InputError(
                 f"{source.name} is a saved quantifier; a backtest needs the labelled items that "
@@ -93,7 +106,7 @@ def _tested(
         raise InputError(f"{learner.name} holds no labelled items.")
     if method.prior:
         learner.quantifier.set_params(prior=prior_of(method.prior, reference.labels.classes))
-    with progress.step("backtest", spinner=False), training(reference):
+    with progress.step("backtest"), training(reference):
         return backtest_method(
             learner.quantifier,
             reference.X,

@@ -61,13 +61,23 @@ def check(method: Annotated[options.MethodOptions, _DENSITY_OPTIONS], given: _Op
     saved by `truemix tune`.
     """
     from truemix.cli._methods import seed_of
-    from truemix.cli._output import A_DIAGNOSTIC_FAILED, as_csv, reporting, show_result, write
+    from truemix.cli._output import (
+        A_DIAGNOSTIC_FAILED,
+        check_ending,
+        check_result_ending,
+        reporting,
+        show_result,
+        write,
+    )
     from truemix.cli._tables import check_table, group_check_table
     from truemix.cli._work import prepare
+    from truemix.report.csv_text import as_csv
     from truemix.validation import check_number
 
     files = {"--out": given.out, "--items": given.items}
-    with reporting(given, files, [given.reference, given.target]) as progress:
+    with reporting(given, files, filter(None, [given.reference, given.target])) as progress:
+        check_result_ending("--out", given.out, given)
+        check_ending("--items", given.items, (".csv",))
         check_number(given.significance, "significance")
         prepared = prepare(given, method, progress)
         with progress.step("check"), prepared.scoring():
@@ -133,7 +143,7 @@ def _items(prepared: Prepared, checks: dict[Any, ShiftCheck]) -> list[dict[str, 
     from truemix.report.plain import plain_name
 
     groups = prepared.target.groups
-    records = []
+    records, numbers = [], prepared.target.row_numbers
     for code, (name, each) in enumerate(checks.items()):
         places = None if groups is None else np.flatnonzero(np.asarray(groups.codes) == code)
         columns = [column.tolist() for column in each.item_columns().values()]
@@ -141,7 +151,7 @@ def _items(prepared: Prepared, checks: dict[Any, ShiftCheck]) -> list[dict[str, 
             records.append(
                 {
                     **({} if groups is None else {"group": plain_name(name)}),
-                    "row": int(item if places is None else places[item]) + 1,
+                    "row": int(numbers[item if places is None else places[item]]),
                     "p_value": p_value,
                     "resembles": resembles,
                     "unusual": unusual,

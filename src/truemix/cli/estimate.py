@@ -19,12 +19,9 @@ if TYPE_CHECKING:
     from truemix.cli._work import Fitted, Prepared
     from truemix.cli.tables.source import Source
     from truemix.estimates import Estimate, EstimateSet
+    from truemix.summaries import Summary
 
 ROBUST = "robust"
-_COLUMNS = (
-    "class", "share", "lower", "upper", "classify_and_count", "reference", "prob_increase",
-    "n_items",
-)  # fmt: skip
 
 # The backtest of a report: what takes a second or two, and is enough for two digits. With many
 # classes each bag takes longer, and says more.
@@ -84,21 +81,33 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
     REFERENCE may also be a quantifier saved by `truemix tune`; then --label is not needed.
     """
     from truemix.cli._methods import level_of
-    from truemix.cli._output import end_with, reporting, show_result, write
+    from truemix.cli._output import (
+        PAGES,
+        check_ending,
+        check_result_ending,
+        end_with,
+        reporting,
+        show_result,
+        write,
+    )
     from truemix.cli._summarizing import learn_and_summarize
     from truemix.cli._tables import summary_table
     from truemix.cli._targets import open_inputs
     from truemix.cli.tables.source import unpacked
+    from truemix.report.records import csv_records
     from truemix.report.summary import summarize
 
     files = {"--out": given.out, "--report": given.report}
     with ExitStack() as stack:
-        source, targets = open_inputs(given.reference, given.targets, stack)
+        source, targets = open_inputs(given.reference, given.targets, given.label, stack)
         inputs = [given.reference, *targets.paths, *filter(None, [given.labelled])]
         progress = stack.enter_context(reporting(given, files, inputs))
+        check_result_ending("--out", given.out, given)
+        check_ending("--report", given.report, PAGES)
         level = level_of(given.level, method.method)
         fitted: Fitted
         estimates: Estimate | EstimateSet
+        overall: Estimate | None = None
         skipped: list[str] = []
         if _is_labelled(given, targets):
             sources = source, unpacked(targets.files[0].source, stack)
@@ -112,6 +121,9 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
             why_not = _why_not_checked(fitted, given.check)
             with progress.step("quantify"):
                 estimates = _quantify(fitted, found, given, check=why_not is None)
+                overall = _overall(fitted, estimates, given)
+            if not given.by and given.sample is None:
+                _propose_sample(found.groups[None], estimates, level, progress)
         tested = None
         if given.report is not None:
             with progress.step("backtest"):
@@ -128,18 +140,29 @@ def estimate(method: options.MethodOptions, given: _Options) -> None:
             why_not_checked=why_not,
             backtest=tested,
             performance=given.performance,
+            overall=overall,
         )
         if given.report is not None:
             from truemix.report.page import render_page
 
             with progress.step("write report"):
                 write(render_page(summary), given.report)
-        show_result(summary, _records, summary_table, given, given.out)
-    end_with(
-        f"{summary['grouping']} {group['group']}: {sentence}" if given.by else sentence
-        for group in summary["groups"]
-        for sentence in group["failed"]
-    )
+        show_result(summary, csv_records, summary_table, given, given.out)
+    end_with(_failures(summary))
+
+
+def _propose_sample(
+    summary: Summary, estimate: Estimate | EstimateSet, level: float, progress: Progress
+) -> None:
+    """Note how few rows would have been enough, if there were many."""
+    from truemix.cli._row_sample import MANY_ROWS, about_enough
+    from truemix.estimates import Estimate
+
+    if isinstance(estimate, Estimate) and summary.n_rows >= MANY_ROWS:
+        with progress.step("compare with samples"):
+            note = about_enough(estimate, level)
+        if note is not None:
+            progress.note(note)
 
 
 def _why_not_checked(fitted: Fitted, wanted: bool | None) -> str | None:
@@ -178,6 +201,17 @@ def _quantify(
     return EstimateSet(named, by=given.by, every=given.every)
 
 
+def _overall(fitted: Fitted, estimates: Estimate | EstimateSet, given: _Options) -> Estimate | None:
+    """Return the mix of all groups together, if there are several."""
+    from truemix.estimates import EstimateSet
+    from truemix.report.overall import overall_of
+
+    if not isinstance(estimates, EstimateSet):
+        return None
+    found = overall_of(estimates)
+    return None if found is None else _named(found, fitted, given)
+
+
 def _quantify_labelled(
     fitted: Prepared, known: TargetLabels, given: _Options, *, check: bool
 ) -> Estimate:
@@ -206,7 +240,7 @@ def _named(estimate: Estimate, fitted: Fitted, given: _Options) -> Estimate:
 def _is_labelled(given: _Options, targets: Targets) -> bool:
     """Return whether labels of the target are given, in a file or in the target itself."""
     from truemix.cli._file_summaries import opened
-    from truemix.cli._labelled import is_partly_labelled
+    from truemix.cli._one_table import is_partly_labelled
 
     if given.labelled is None:
         if given.key is not None:
@@ -215,16 +249,20 @@ def _is_labelled(given: _Options, targets: Targets) -> bool:
             )
         if len(targets.files) == 1 and given.by is None:
             # A bad file is met again when it is read.
+            labelled = False
             with ExitStack() as stack, suppress(InputError):
                 table = opened(targets.files[0], stack)
-                if table is not None and is_partly_labelled(table, given.label):
-                    return True
+                labelled = table is not None and is_partly_labelled(table, given.label)
+            if labelled:
+                _refuse_sample(given)
+                return True
         if given.assumption is not None:
             raise InputError(
                 "The option --assumption is about labels of TARGET, but there are none; name a "
                 "file of --labelled, or leave the option out."
             )
         return False
+    _refuse_sample(given)
     if given.by is not None:
         raise InputError(
             "Labels are of the whole target, so that --labelled and --by do not go together; "
@@ -236,6 +274,14 @@ def _is_labelled(given: _Options, targets: Targets) -> bool:
             "them into one file."
         )
     return True
+
+
+def _refuse_sample(given: _Options) -> None:
+    if given.sample is not None:
+        raise InputError(
+            "With labels of TARGET all of its items are read at once, so that --sample has no "
+            "meaning; leave it out."
+        )
 
 
 def _with_labels(
@@ -251,10 +297,8 @@ def _with_labels(
 
     check_choice(given.assumption or ROBUST, "--assumption", options.ASSUMPTIONS)
     inputs = options.InputOptions(
-        reference=given.reference,
-        target=given.targets[0],
-        label=given.label,
-        classifier=given.classifier,
+        **options.reference_options(given),
+        target=given.targets[0] if given.targets else None,
         keep=None if given.label is None or given.labelled else [given.label],
         key=given.key,
     )
@@ -291,14 +335,15 @@ def _command(given: _Options, method: options.MethodOptions) -> str:
     from truemix.cli._methods import arguments_of
 
     # Files as they were typed, but nothing of where they are on this machine.
-    typed = [given.reference, *given.targets]
+    typed = [given.reference, *(given.targets or [])]
     files = [Path(each).name if Path(each).is_absolute() else each for each in typed]
     names = (
         "label",
         "by",
         "every",
-        "classifier",
+        *options.COLUMN_OPTIONS,
         "level",
+        "sample",
         "skip_bad_files",
         "performance",
         "key",
@@ -312,23 +357,13 @@ def _command(given: _Options, method: options.MethodOptions) -> str:
     return shlex.join(["truemix", "estimate", *files, *arguments])
 
 
-def _records(summary: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the numbers of a summary, one record for each class of each group."""
-    from truemix._group_order import key_columns
-    from truemix.cli._tables import summary_records
-
-    columns = [name for name in _COLUMNS if summary["along"] is not None or name != "prob_increase"]
-    # What was asked for in addition goes behind, the same for all classes of a group.
-    if summary["groups"][0]["unknown"] is not None:
-        columns += ["unknown", "unknown_lower", "unknown_upper"]
-    columns += ["check", "check_p_value"]
-    if any(group["range"] for group in summary["groups"]):
-        columns += ["range_lower", "range_upper"]
-    told = key_columns(summary["keys"], len(summary["keys"]), columns)
+def _failures(summary: dict[str, Any]) -> list[str]:
+    """Return what failed, and in which group."""
+    by, whole = summary["grouping"], summary["overall"]
+    parts = [] if whole is None else [("all items", whole)]
+    parts += [("" if by is None else f"{by} {each['group']}", each) for each in summary["groups"]]
     return [
-        {
-            **dict(zip(told, each["keys"], strict=True)),
-            **{name: each[name] for name in columns},
-        }
-        for each in summary_records(summary)
+        f"{name}: {sentence}" if name else sentence
+        for name, group in parts
+        for sentence in group["failed"]
     ]

@@ -60,7 +60,8 @@ def sample(
     from truemix.cli._work import prepare
     from truemix.cli._writing import check_row_kind, write_rows
 
-    with reporting(given, {"--out": given.out}, [given.reference, given.target]) as progress:
+    inputs = filter(None, [given.reference, given.target])
+    with reporting(given, {"--out": given.out}, inputs) as progress:
         if given.n is not None and given.n < 1:
             raise InputError(f"The option --n is {given.n}; expected at least 1 item.")
         check_row_kind(given.out, given.keep)
@@ -87,7 +88,7 @@ def _rows(prepared: Prepared, choice: ItemChoice, label: str) -> pa.Table:
     import pyarrow as pa
 
     kept = prepared.target.kept
-    columns: dict[str, Any] = {"row": pa.array(choice.rows + 1)}
+    columns: dict[str, Any] = {"row": pa.array(prepared.target.row_numbers[choice.rows])}
     if kept is not None:
         chosen = kept.combine_chunks().take(pa.array(choice.rows))
         columns |= dict(zip(chosen.column_names, chosen.columns, strict=True))
@@ -118,6 +119,7 @@ def _content(
         "n": len(choice.rows),
         "width": width,
         "needed": needed,
+        **prepared.columns,
         "forecast": plain(records),
     }
 

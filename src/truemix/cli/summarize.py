@@ -46,20 +46,22 @@ def summarize(method: options.MethodOptions, given: _Options) -> None:
     A summary is small however large TARGET is, and summaries of days or machines can be estimated
     together. REFERENCE may also be a quantifier saved by `truemix tune`.
     """
-    from truemix.cli._output import reporting, show_result
+    from truemix.cli._output import check_archive_ending, reporting, show_result
     from truemix.cli._summarizing import learn_and_summarize
     from truemix.cli._targets import open_inputs
 
     files = {"--out": given.out} if given.by is None else {}
     with ExitStack() as stack:
-        source, targets = open_inputs(given.reference, given.targets, stack)
+        source, targets = open_inputs(given.reference, given.targets, given.label, stack)
         progress = stack.enter_context(reporting(given, files, [given.reference, *targets.paths]))
         if given.by is not None:
             _check_folder(given.out)
-        _, found = learn_and_summarize(source, targets, given, method, progress)
+        else:
+            check_archive_ending("--out", given.out)
+        fitted, found = learn_and_summarize(source, targets, given, method, progress)
         with progress.step("write"):
             _write(found, given.out, given.by or [])
-        content = _content(found, targets.name, given)
+        content = {**_content(found, targets.name, given), **fitted.columns}
         show_result(content, _records, _table, given, None)
         if given.by is not None:
             progress.show(f"Wrote {given.out}")

@@ -50,11 +50,17 @@ def tune(method: Annotated[options.MethodOptions, options.MODEL_OPTIONS], given:
     """
     from truemix.cli._classifiers import classifier_choice
     from truemix.cli._methods import arguments_of
-    from truemix.cli._output import check_outputs, reporting, show_result
+    from truemix.cli._output import check_archive_ending, check_outputs, reporting, show_result
     from truemix.cli._tuning import Choice, save_chosen, search
 
+    if given.decision:
+        raise InputError(
+            "Methods for decisions have no settings to choose, so that there is nothing to tune; "
+            "use truemix estimate with --decision, and truemix backtest to compare methods."
+        )
     out = given.out
     check_outputs({"--out": out}, [given.reference])
+    check_archive_ending("--out", out)
     if out is not None and given.classifier is not None:
         raise InputError(
             "With --classifier there is nothing for --out to save: loading a classifier would mean "
@@ -69,12 +75,15 @@ def tune(method: Annotated[options.MethodOptions, options.MODEL_OPTIONS], given:
         chosen = choice.with_setting(found.content["best"])
         if found.complete and out is None:
             words = ["truemix", "estimate", given.reference, "TARGET"]
-            words += arguments_of({"label": given.label, **chosen.options()})
+            columns = {name: getattr(given, name) for name in options.COLUMN_OPTIONS}
+            words += arguments_of({"label": given.label, **columns, **chosen.options()})
             progress.show(f"To use the best: {shlex.join(words)}")
         elif found.complete and out is not None:
             save_chosen(found, chosen, out, progress)
             progress.show(f"Wrote {out}")
-            progress.show(f"To use it: truemix estimate {shlex.quote(out)} TARGET")
+            words = ["truemix", "estimate", out, "TARGET"]
+            words += arguments_of({name: getattr(given, name) for name in options.COLUMN_OPTIONS})
+            progress.show(f"To use it: {shlex.join(words)}")
     if not found.complete:
         raise typer.Exit(INTERRUPTED)
 

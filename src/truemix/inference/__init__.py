@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from truemix.inference.batched import maximize_mixtures, sample_mixtures
 from truemix.inference.confusion import sample_confusion
+from truemix.inference.judges import sample_judges
 from truemix.inference.maximum_likelihood import MixtureFit, maximize_mixture
 from truemix.inference.protocol import Inference, MixtureResult, Replicates
 from truemix.inference.replicates import sample_replicates
@@ -36,6 +37,7 @@ __all__ = [
     "maximize_mixture",
     "maximize_mixtures",
     "sample_confusion",
+    "sample_judges",
     "sample_mixture",
     "sample_mixtures",
     "sample_replicates",

@@ -11,12 +11,57 @@ from truemix._typing import FloatArray, IntArray
 from truemix.inference._chains import dispersed_start, is_dispersed
 from truemix.inference._plan import Settings, make_plan
 from truemix.inference._posterior import make_posterior
-from truemix.inference._random import seed_state
+from truemix.inference._random import State, seed_state
 from truemix.inference._samplers import check_gibbs, draw_replicate
 from truemix.inference.bags import Bag
 
 # A plan is made from a subsample of about this many items.
 MAX_PLANNED = 100_000
+
+
+class Streams:
+    """The random numbers of each replicate, for bags with one seed.
+
+    Parameters
+    ----------
+    seed : SeedSequence
+    n_replicates : int
+    """
+
+    def __init__(self, seed: np.random.SeedSequence, n_replicates: int) -> None:
+        # The last one is for the plan.
+        self._seeds = seed.spawn(n_replicates + 1)
+        self.counts = int(seed.spawn(1)[0].generate_state(1)[0])
+        self._states: dict[int, State] = {}
+        self._starts: dict[int, FloatArray] = {}
+
+    def seed(self, number: int) -> np.random.SeedSequence:
+        """Return the seed of a replicate, from which nothing has been spawned yet."""
+        own = self._seeds[number]
+        return np.random.SeedSequence(own.entropy, spawn_key=own.spawn_key, pool_size=own.pool_size)
+
+    def states(self, numbers: list[int]) -> State:
+        """Return the state of the generator of some replicates, ``(v, 4)``."""
+        for number in numbers:
+            if number not in self._states:
+                self._states[number] = seed_state(self._seeds[number])
+        return np.stack([self._states[number] for number in numbers])
+
+    def dispersed_start(self, number: int, n_classes: int) -> FloatArray:
+        """Return the first mix of a chain that starts far from its mode."""
+        if number not in self._starts:
+            self._starts[number] = dispersed_start(self._seeds[number], n_classes)
+        return self._starts[number]
+
+
+def streams_of(seeds: list[np.random.SeedSequence], n_replicates: int) -> list[Streams]:
+    """Return the streams of bags; those of equal seeds are made once."""
+    made: dict[str, Streams] = {}
+    keys = [str(seed.state) for seed in seeds]
+    for key, seed in zip(keys, seeds, strict=True):
+        if key not in made:
+            made[key] = Streams(seed, n_replicates)
+    return [made[key] for key in keys]
 
 
 class ReplicateRun:
@@ -28,8 +73,8 @@ class ReplicateRun:
         The first replicate, log-likelihoods of the pool.
     bag : Bag
         The items; counts are whole numbers.
-    seed : SeedSequence
-        The seed of the bag; each replicate has its own stream.
+    streams : Streams
+        Those of the seed of the bag.
     ends : array of shape (V + 1,)
         Draws ``ends[v]`` to ``ends[v + 1]`` belong to replicate v.
     settings : Settings
@@ -40,15 +85,14 @@ class ReplicateRun:
         self,
         first: FloatArray,
         bag: Bag,
-        seed: np.random.SeedSequence,
+        streams: Streams,
         ends: IntArray,
         settings: Settings,
     ) -> None:
         if bag.counts is not None and bag.sample is None and not bag.counts.all():
             bag = Bag(bag.rows[bag.counts > 0], bag.counts[bag.counts > 0])
         self.bag, self.ends, self.settings = bag, ends, settings
-        self.seeds = seed.spawn(len(ends))
-        self._count_seed = int(seed.spawn(1)[0].generate_state(1)[0])
+        self.streams = streams
         self.draws = np.empty((ends[-1], first.shape[1]))
         self.batch = np.empty_like(self.draws)
         self.parts: dict[int, dict[str, Any]] = {}
@@ -62,7 +106,7 @@ class ReplicateRun:
         planned = step * weights[::step]
         posterior = make_posterior(L, planned, settings.prior, settings.temperature)
         layout = _core.Layout(posterior.L, posterior.w, posterior.mode)
-        plan = make_plan(posterior, layout, settings, True, self.seeds[-1])
+        plan = make_plan(posterior, layout, settings, True, streams.seed(-1))
         # Each replicate makes its own proposals; those of the plan would keep its items in memory.
         self.tries = 0 if plan.proposal is None else 1
         self.plan = plan._replace(proposal=None)
@@ -100,16 +144,16 @@ class ReplicateRun:
         return likelihoods
 
     def _by_sweeps(self, matrices: FloatArray, numbers: IntArray) -> None:
-        states = np.stack([seed_state(self.seeds[v]) for v in numbers.tolist()])
+        states = self.streams.states(numbers.tolist())
         dispersed = self.dispersed[numbers]
         starts = np.zeros((len(numbers), len(self.near)))
         for row in np.flatnonzero(dispersed).tolist():
-            starts[row] = dispersed_start(self.seeds[int(numbers[row])], len(self.near))
+            starts[row] = self.streams.dispersed_start(int(numbers[row]), len(self.near))
         discard = np.where(dispersed, max(self.plan.discard, self.plan.forget), self.plan.discard)
         if matrices.dtype == np.float16:
             # The core has no type for these, but reads their bits.
             matrices = matrices.view(np.uint16)
-        counts = self.bag.replicate_counts(numbers, self._count_seed)
+        counts = self.bag.replicate_counts(numbers, self.streams.counts)
         accepted = _core.sample_replicates(
             matrices, self.bag.rows, counts, self.settings.prior, self.settings.temperature,
             self.near, starts, states, self.ends[numbers], self.ends[numbers + 1], discard,
@@ -128,8 +172,9 @@ class ReplicateRun:
         for v, matrix in zip(numbers.tolist(), matrices, strict=True):
             rows = slice(self.ends[v], self.ends[v + 1])
             settings = self.settings._replace(draws=rows.stop - rows.start)
-            (weights,) = self.bag.replicate_counts(np.array([v]), self._count_seed)
+            (weights,) = self.bag.replicate_counts(np.array([v]), self.streams.counts)
             L, weights = self._likelihoods(matrix, self.bag.rows)[weights > 0], weights[weights > 0]
             dispersed = bool(self.dispersed[v])
-            results = draw_replicate(L, weights, settings, self.seeds[v], dispersed=dispersed)
+            seed = self.streams.seed(v)
+            results = draw_replicate(L, weights, settings, seed, dispersed=dispersed)
             self.draws[rows], self.batch[rows], self.parts[v] = results

@@ -197,4 +197,5 @@ def _check_counts(labelled: npt.ArrayLike, predicted: npt.ArrayLike) -> tuple[Fl
             raise InputError(f"{name} counts {values.sum():g} items; 2**53 are the most.")
     if N.sum() == 0:
         raise InputError("predicted counts no items; at least one is needed.")
-    return F, N.astype(np.int64)
+    # The compiled core takes rows as they follow each other.
+    return np.ascontiguousarray(F), N.astype(np.int64)

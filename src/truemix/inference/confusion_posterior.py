@@ -13,6 +13,7 @@ from truemix._threads import for_each_block
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.inference.bags import Bag, plain_bags
 from truemix.inference.confusion import sample_confusion
+from truemix.inference.judges import sample_judges
 from truemix.inference.least_squares import class_means
 from truemix.inference.posterior import blocks_of_bags, check_sampling, result_of
 from truemix.inference.priors import prior_vector
@@ -32,6 +33,11 @@ class ConfusionPosterior(BaseEstimator):
     the temperature applies to both likelihoods. Unlike :class:`truemix.inference.Posterior`, the
     batch also updates the model, here the confusion matrix.
 
+    Decisions of several judges (``Replicates.widths``) have a matrix each, and are independent
+    given the class (:func:`truemix.inference.sample_judges`). Decisions that no reference has
+    (``Replicates.spare``) are a column of counts of zero, with the prior alone; a batch without any
+    is inferred without that column.
+
     Parameters
     ----------
     prior, temperature, draws, warmup, sampler, estimand, random_state
@@ -50,6 +56,7 @@ class ConfusionPosterior(BaseEstimator):
     """
 
     consumes = "observations"
+    takes_decisions = "any"
     _prior: FloatArray
     seed_: int
 
@@ -87,20 +94,20 @@ class ConfusionPosterior(BaseEstimator):
 
     def infer(self, replicates: Replicates, bags: Sequence[Bag | IntArray]) -> list[MixtureResult]:
         """Return draws of the mix of each bag, on all cores."""
-        counts, layers, given = replicates.known_counts, replicates.layers, plain_bags(bags)
+        layers, given = replicates.layers, plain_bags(bags)
         samples: dict[int, MixtureSample] = {}
 
         def work(block: slice) -> None:
             for number in range(block.start, block.stop):
                 bag = given[number]
-                sample = self._sample(counts, self._observed(layers[:, bag.rows], bag))
+                sample = self._sample(replicates, layers[:, bag.rows], bag)
                 if bag.sample is not None:
                     observations = layers[:, bag.rows].mean(axis=0)
-                    solve = np.linalg.pinv(class_means(counts))
+                    solve = np.linalg.pinv(class_means(replicates.known_counts))
                     sample.diagnostics.update(bag.sampling_error(observations, solve))
                 samples[number] = sample
 
-        for_each_block(work, len(given), 1)
+        for_each_block(work, len(given), 1, "batches")
         return [result_of(samples[number], self.estimand) for number in range(len(given))]
 
     def infer_in_turn(
@@ -111,33 +118,47 @@ class ConfusionPosterior(BaseEstimator):
         for block in blocks_of_bags(len(bags), int(self.draws), n_classes):
             yield from self.infer(replicates, bags[block])
 
-    def _observed(self, observations: FloatArray, bag: Bag) -> FloatArray:
-        """Return the observed sums of each layer ``(M, D)``.
+    def _sample(self, replicates: Replicates, observations: FloatArray, bag: Bag) -> MixtureSample:
+        """Return draws for the observations of a bag ``(M, n, D)``, spread over the layers.
 
-        Those of sampled rows are also uncertain: then there are more layers, each with the counts
-        of another replicate of the sample. Strata hold items of one decision, so that sums of
-        decisions are the same in all, and one is enough.
+        Sampled rows are uncertain, too: then there are more layers, each with the counts of another
+        replicate of the sample. Strata hold items of one decision, so that sums of decisions are
+        the same in all, and one is enough.
         """
-        sums: FloatArray = np.einsum("mnd,n->md", observations, bag.weights)
-        if bag.sample is None or not bag.sampling_error(observations[0])["sampling_error"].any():
-            return sums
-        count = min(MAX_COUNTED, int(self.draws))
-        varied = [
-            bag.sample.replicate(number, self.seed_) @ observations[number % len(observations)]
-            for number in range(count)
-        ]
-        return np.array(varied)
-
-    def _sample(self, counts: FloatArray, observed: FloatArray) -> MixtureSample:
-        """Return draws given the observed sums of each layer ``(M, D)``, spread over the layers."""
+        weights = [(layer, bag.weights) for layer in observations]
+        if bag.sample is not None and bag.sampling_error(observations[0])["sampling_error"].any():
+            weights = [
+                (observations[number % len(observations)], bag.sample.replicate(number, self.seed_))
+                for number in range(min(MAX_COUNTED, int(self.draws)))
+            ]
         draws = int(self.draws)
-        n_layers = min(len(observed), draws)
+        n_layers = min(len(weights), draws)
         shares = np.diff(np.linspace(0, draws, n_layers + 1).astype(np.intp))
         more = np.random.SeedSequence(self.seed_).generate_state(n_layers - 1).tolist()
         return mix_samples([
-            sample_confusion(
-                counts, sums, prior=self._prior, temperature=self.temperature, draws=int(share),
-                warmup=self.warmup, sampler=self.sampler, random_state=seed,
-            )
-            for sums, share, seed in zip(observed, shares, [self.seed_, *more], strict=False)
+            self._draw(replicates, *layer, draws=int(share), random_state=seed)
+            for layer, share, seed in zip(weights, shares, [self.seed_, *more], strict=False)
         ])  # fmt: skip
+
+    def _draw(
+        self, replicates: Replicates, observed: FloatArray, weights: FloatArray, **run: int
+    ) -> MixtureSample:
+        """Return draws given the observations ``(n, D)`` of so many items each."""
+        counts, widths = replicates.known_counts, replicates.widths or (observed.shape[1],)
+        sums = weights @ observed
+        if replicates.spare:
+            last = np.cumsum(widths) - 1
+            unused = last[sums[last] == 0.0]
+            counts, observed, sums = (np.delete(a, unused, -1) for a in (counts, observed, sums))
+            widths = tuple(np.array(widths) - np.isin(last, unused))
+        settings: dict[str, Any] = {
+            "prior": self._prior, "temperature": self.temperature, "warmup": self.warmup,
+            "sampler": self.sampler, **run,
+        }  # fmt: skip
+        if len(widths) == 1:
+            return sample_confusion(counts, sums, **settings)
+        # A row has a one for each judge, divided by how many there are.
+        ends = np.cumsum(widths)[:-1]
+        labelled = np.split(np.rint(counts * len(widths)), ends, axis=1)
+        verdicts = [block.argmax(axis=1) for block in np.split(observed, ends, axis=1)]
+        return sample_judges(labelled, np.column_stack(verdicts), weights, **settings)

@@ -59,7 +59,7 @@ class LeastSquares(BaseEstimator):
             observations = replicates.layers[:, bag.rows].mean(axis=0)
             observed = bag.mean(observations)
             mix = nearest_mix(C, observed, self._train_prevalence)
-            diagnostics = self._diagnostics(C, mix, observed)
+            diagnostics = self._diagnostics(C, mix, observed, named=not replicates.widths)
             if bag.sample is not None:
                 diagnostics |= bag.sampling_error(observations, np.linalg.pinv(C))
             results.append(MixtureResult(mix, diagnostics))
@@ -77,13 +77,17 @@ class LeastSquares(BaseEstimator):
         return np.array([nearest_mix(C, mean, self._train_prevalence) for mean in means])
 
     def _diagnostics(
-        self, C: FloatArray, prevalence: FloatArray, observed: FloatArray
+        self, C: FloatArray, prevalence: FloatArray, observed: FloatArray, *, named: bool
     ) -> dict[str, Any]:
         singular_values = np.linalg.svd(C, compute_uv=False)
-        identifiable = bool(singular_values[-1] > SINGULAR * singular_values[0])
-        # Rows can be named after classes only if observations are decisions or posteriors.
-        square = C.shape[0] == C.shape[1]
-        never = self._classes[~C.any(axis=1)] if square else np.array([])
+        # Decisions may be fewer than classes.
+        identifiable = bool(
+            len(singular_values) == C.shape[1]
+            and singular_values[-1] > SINGULAR * singular_values[0]
+        )
+        # Rows can be named after classes only if observations are decisions for them or posteriors.
+        named = named and C.shape[0] == C.shape[1]
+        never = self._classes[~C.any(axis=1)] if named else np.array([])
         diagnostics: dict[str, Any] = {
             "residual": float(np.linalg.norm(C @ prevalence - observed)),
             "condition": float(singular_values[0] / singular_values[-1])

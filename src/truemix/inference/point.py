@@ -77,6 +77,8 @@ class Counting(BaseEstimator):
     """
 
     consumes = "observations"
+    # Only decisions for classes can be counted.
+    takes_decisions = "classes"
 
     def prepare(self, classes: AnyArray, train_prevalence: FloatArray) -> None:
         """Nothing depends on the classes."""

@@ -15,7 +15,7 @@ from truemix._replicate_budget import (
     fits_in_single,
     replicates_at_once,
 )
-from truemix._threads import row_blocks
+from truemix._threads import row_blocks, with_progress
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
 from truemix.inference._checks import check_rows
@@ -67,6 +67,10 @@ class Replicates:
         Returns group numbers: replicates of one group are cheaper to compute together.
     counts : ndarray of shape (K, D), optional
         For observations: their sum over the references of each class.
+    widths : tuple of int
+        For decisions of several judges who err independently: the number of columns of each.
+    spare : bool
+        Whether the last column (of each judge) is for decisions that no reference has.
     counts_of : function of numbers, optional
         The same in replicates of the references, ``(v, K, D)``.
 
@@ -85,6 +89,8 @@ class Replicates:
     random: Callable[[int, IntArray, slice], FloatArray] | None = None
     shared_work: Callable[[IntArray], IntArray] = np.zeros_like
     counts: FloatArray | None = None
+    widths: tuple[int, ...] = ()
+    spare: bool = False
     counts_of: Callable[[IntArray], FloatArray] | None = None
     # Cache of replicates that fit into memory together, keyed by how many there are.
     _made: dict[int, FloatArray] = field(default_factory=dict, repr=False)
@@ -142,7 +148,7 @@ class Replicates:
         shape = len(numbers), self.n_items, self.n_columns
         matrices: Any = np.empty(shape, dtype=np.float16)
         rows_at_once = max(1, FILL_BYTES // (8 * len(numbers) * self.n_columns))
-        for items in row_blocks(self.n_items, rows_at_once):
+        for items in with_progress(row_blocks(self.n_items, rows_at_once), self.n_items):
             part = self._of_items(numbers, items)
             # Column by column, which is faster than along rows that are so short.
             peaks = reduce(np.maximum, [part[..., k] for k in range(self.n_columns)])

@@ -74,6 +74,11 @@ class Resampling(BaseEstimator):
         """What the point inference consumes."""
         return getattr(self.inference, "consumes", "log_likelihood")
 
+    @property
+    def takes_decisions(self) -> str:
+        """Which decisions the point inference takes."""
+        return getattr(self.inference, "takes_decisions", "known")
+
     def check(self) -> None:
         """Raise for a parameter that is wrong."""
         check_integer(self.draws, "draws")

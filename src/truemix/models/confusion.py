@@ -28,10 +28,20 @@ class Confusion(BaseEstimator):
     The log-likelihood is ``log sum_d x_id C'[d, k]`` for the observation x, with half a reference
     added to every cell of the counts.
 
+    With ``widths``, rows are not posteriors but decisions that were made elsewhere, already one-hot
+    and of any number of values D. Several blocks are several judges, whose decisions are
+    independent given the class: a row has a one for each, divided by their number, and the
+    log-likelihood is the sum of theirs.
+
     Parameters
     ----------
     soft : bool
         Observe posteriors instead of decisions.
+    widths : tuple of int, optional
+        The number of columns of each judge. Quantifiers that are fitted on decisions set it.
+    spare : bool
+        Whether the last column of each judge is for decisions that no reference has. Quantifiers
+        set it, too.
 
     Attributes
     ----------
@@ -48,8 +58,10 @@ class Confusion(BaseEstimator):
 
     counts_: FloatArray
 
-    def __init__(self, *, soft: Any = False) -> None:
+    def __init__(self, *, soft: Any = False, widths: Any = None, spare: Any = False) -> None:
         self.soft = soft
+        self.widths = widths
+        self.spare = spare
 
     @property
     def hard(self) -> bool:
@@ -68,11 +80,19 @@ class Confusion(BaseEstimator):
 
     def observe(self, posteriors: FloatArray) -> FloatArray:
         """Return one-hot decisions (the first of several largest posteriors), or posteriors."""
-        return posteriors if self.soft else decisions(posteriors)
+        return posteriors if self.soft or self.widths else decisions(posteriors)
 
     def log_likelihood(self, posteriors: FloatArray) -> FloatArray:
         """Return the log-likelihood of the observations under each class, ``(n, K)``."""
-        return smoothed_log_likelihood(self.counts_, self.observe(posteriors))
+        observed, widths = self.observe(posteriors), self.widths or (self.counts_.shape[1],)
+        ends, n_judges = np.cumsum(widths)[:-1], len(widths)
+        of_judges = zip(
+            np.split(n_judges * self.counts_, ends, axis=1),
+            np.split(n_judges * observed, ends, axis=1),
+            strict=True,
+        )
+        matrices = [smoothed_log_likelihood(counts, rows) for counts, rows in of_judges]
+        return np.asarray(np.sum(matrices, axis=0))
 
     def state(self) -> dict[str, AnyArray]:
         """Return the counts."""
@@ -80,7 +100,10 @@ class Confusion(BaseEstimator):
 
     def restore(self, state: Mapping[str, AnyArray], n_classes: int) -> None:
         """Become the model that was saved."""
-        self.counts_ = read_counts(state, (n_classes, n_classes), whole=not self.soft)
+        n_columns = sum(self.widths) if self.widths else n_classes
+        # Judges share the items, so that a count may be a fraction.
+        whole = not self.soft and len(self.widths or [n_columns]) == 1
+        self.counts_ = read_counts(state, (n_classes, n_columns), whole=whole)
 
 
 class Histogram(BaseEstimator):

@@ -23,7 +23,8 @@ class ACC(Quantifier):
     Parameters
     ----------
     classifier : scikit-learn classifier or None
-        None: ``X`` already holds posteriors, and an item goes to its largest one. A classifier
+        None: ``X`` already holds posteriors, and an item goes to its largest one; or decisions, one
+        column of names or one for each of several judges, which need not be classes. A classifier
         needs ``predict`` only.
     cv : int or scikit-learn splitter
         Folds for the out-of-fold decisions that make the confusion matrix.
@@ -36,6 +37,10 @@ class ACC(Quantifier):
     If the confusion matrix is singular, many mixes fit equally well; the one nearest to the
     reference mix is returned, and the diagnostics say ``identifiable: False``.
 
+    Verdicts of several judges are one decision, the combination of them, if the smallest class has
+    ten references per combination; else the shares of each judge's verdicts are matched
+    (``docs/judges.md``). A decision that no reference has is an error.
+
     Examples
     --------
     >>> from truemix import ACC
@@ -46,6 +51,13 @@ class ACC(Quantifier):
            [0.25, 1.  ]])
     >>> quantifier.predict([[0.9, 0.1], [0.2, 0.8]]).round(3)
     array([0.667, 0.333])
+
+    With decisions of a judge:
+
+    >>> judged = ["good", "good", "good", "unsure", "bad", "bad", "good", "unsure"]
+    >>> quantifier = ACC().fit(judged, ["good"] * 4 + ["bad"] * 4)
+    >>> quantifier.predict(["good", "good", "unsure", "bad"]).round(3), quantifier.decisions_
+    (array([0.5, 0.5]), ['bad', 'good', 'unsure'])
     """
 
     def __init__(self, *, classifier: Any = None, cv: Any = 5, crossfit: Any = False) -> None:

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.utils import ClassifierTags, get_tags
 
+from truemix._progress import progress
 from truemix._saved_arrays import read_classes, read_shares, read_text
 from truemix._strict_json import MAX_DIGITS
 from truemix._typing import AnyArray, FloatArray, IntArray
@@ -26,6 +27,7 @@ from truemix.estimates import Estimate, EstimateSet
 from truemix.exceptions import InputError
 from truemix.inference.batched import check_bags
 from truemix.quantifiers.content_order import reference_order
+from truemix.quantifiers.decisions import KNOWN, GivenDecisions, scorer_of
 from truemix.quantifiers.estimating import estimates_of_batches, estimates_of_pool
 from truemix.quantifiers.pool import pool_of_bags
 from truemix.quantifiers.scored_batch import ScoredBatch
@@ -124,7 +126,9 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         ----------
         X : array-like or data frame of shape (m, K) or (m, n_features)
             Without a classifier: posteriors, one column per class, in the order of the sorted
-            labels (or of ``classes``); a data frame's columns are matched by class name.
+            labels (or of ``classes``); a data frame's columns are matched by class name. Or, for
+            ``BayesianACC``, ``ACC`` and ``CC``, decisions: a column of names ``(m,)``, or text of
+            several judges ``(m, J)``.
             With a classifier: features.
         y : array-like of shape (m,)
             Labels: strings, integers or booleans.
@@ -137,8 +141,9 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         """
         scoring = self.scoring()
         codes, order = read_labels(X, y, classes)
-        posteriors, scorer = scoring.score_references(X, codes, order)
-        self.fit_scored(posteriors, codes, order, scorer)
+        with progress("fit"):
+            posteriors, scorer = scoring.score_references(X, codes, order)
+            self.fit_scored(posteriors, codes, order, scorer)
         self.remember_columns(X)
         return self
 
@@ -198,12 +203,13 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         -------
         Estimate
         """
-        batch = ScoredBatch(self, self._summary(X), X if in_memory(X) else None)
-        labelled = self._labelled(batch, labels, inclusion, assumption)
-        places = [batch.row_of_item] if check and batch.knows_items else None
-        # Labels decide between assumptions.
-        answers = labelled is None
-        [estimate] = estimates_of_batches([batch], places, check=check, answers=answers)
+        with progress("quantify"):
+            batch = ScoredBatch(self, self._summary(X), X if in_memory(X) else None)
+            labelled = self._labelled(batch, labels, inclusion, assumption)
+            places = [batch.row_of_item] if check and batch.knows_items else None
+            # Labels decide between assumptions.
+            answers = labelled is None
+            [estimate] = estimates_of_batches([batch], places, check=check, answers=answers)
         return estimate if labelled is None else labelled.applied_to(estimate)
 
     def quantify_by(
@@ -243,18 +249,19 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         >>> {month: each.n_items for month, each in found.items()}
         {'2024-01': 1, '2024-02': 2}
         """
-        if isinstance(X, Mapping) and groups is None:
-            given = {group: self._summary(each) for group, each in X.items()}
-            summaries = in_order(by_longer_periods(given, every))
-        else:
-            summaries = self.summarize_by(X, groups, every=every)
-        if not summaries:
-            raise InputError("X has no groups; expected a summary of at least one.")
-        parts = [ScoredBatch(self, summary) for summary in summaries.values()]
-        places = None
-        if check and groups is not None and in_memory(X):
-            places = places_of(self, list(summaries.values()), X, groups, every)
-        found = estimates_of_batches(parts, places, check=check)
+        with progress("quantify"):
+            if isinstance(X, Mapping) and groups is None:
+                given = {group: self._summary(each) for group, each in X.items()}
+                summaries = in_order(by_longer_periods(given, every))
+            else:
+                summaries = self.summarize_by(X, groups, every=every)
+            if not summaries:
+                raise InputError("X has no groups; expected a summary of at least one.")
+            parts = [ScoredBatch(self, summary) for summary in summaries.values()]
+            places = None
+            if check and groups is not None and in_memory(X):
+                places = places_of(self, list(summaries.values()), X, groups, every)
+            found = estimates_of_batches(parts, places, check=check)
         by = key_names(groups)
         return EstimateSet(dict(zip(summaries, found, strict=True)), by=by, every=every)
 
@@ -336,6 +343,15 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         self._check_fitted()
         return self._scorer(X)
 
+    @property
+    def decisions_(self) -> list[Any] | None:
+        """The decisions that columns of the confusion matrix stand for, if it was given decisions.
+
+        Text; of several judges the combinations, or pairs of judge and decision.
+        """
+        given = self.given_decisions
+        return None if given is None else given.decisions
+
     def _check_fitted(self) -> None:
         if not hasattr(self, "classes_"):
             raise NotFittedError(
@@ -347,8 +363,21 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
 
     def scoring(self) -> Scoring:
         """Return how items are scored; quantifiers with equal scoring have equal posteriors."""
-        hard = bool(getattr(self.checked_parts().model, "hard", False))
-        return Scoring(self.classifier, self.cv, hard, self.crossfit)
+        model, inference = self.checked_parts()
+        hard = bool(getattr(model, "hard", False))
+        takes = getattr(inference, "takes_decisions", KNOWN)
+        return Scoring(self.classifier, self.cv, hard, self.crossfit, takes)
+
+    @property
+    def given_decisions(self) -> GivenDecisions | None:
+        """What reads decisions; None for a quantifier of posteriors."""
+        scorer = getattr(self, "_scorer", None)
+        return scorer if isinstance(scorer, GivenDecisions) else None
+
+    @property
+    def given_scorer(self) -> GivenPosteriors | GivenDecisions:
+        """What reads items that are scored already, by whatever scored them."""
+        return self.given_decisions or GivenPosteriors(self.classes_)
 
     def checked_parts(self) -> Parts:
         """Return the unfitted parts, or raise for an invalid parameter of theirs."""
@@ -373,6 +402,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             Will score targets.
         """
         parts = self.checked_parts()
+        tell_layout(parts.model, scorer)
         order = reference_order(posteriors, codes)
         # Copies: the user's arrays may change after fit.
         posteriors, codes = posteriors[order], codes[order]
@@ -403,6 +433,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
     def settings(self) -> dict[str, Any]:
         """Return all parameters as they were used, with the seed and the version of truemix."""
         given = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
+        given |= {} if self.given_decisions is None else self.given_decisions.settings()
         for part in (self.model_, self.inference_):
             given |= part.resolved() if hasattr(part, "resolved") else {}
         return {**given, "version": __version__}
@@ -422,14 +453,18 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         }
         if hasattr(self.inference_, "seed_"):
             learned["seed"] = np.array(str(self.inference_.seed_))
+        if self.given_decisions is not None:
+            learned |= self.given_decisions.state()
         return {**learned, **self.model_.state()}
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         """Become the fitted quantifier that ``state`` was taken from; it is untrusted input."""
         # Validates the parameters of scoring, as fit does.
-        self.scoring()
+        scoring = self.scoring()
         parts = self.checked_parts()
         classes = read_classes(state)
+        scorer = scorer_of(state, classes, scoring.takes) or GivenPosteriors(classes)
+        tell_layout(parts.model, scorer)
         shares = read_shares(state, "train_prevalence", classes.shape, positive=True)
         source = read_text(state, "source", SOURCE)
         scored_by = read_text(state, "scored_by", SOURCE)
@@ -446,8 +481,8 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         self.classes_, self.train_prevalence_ = classes, shares
         self._source, self.scored_by_ = source, scored_by
         self.widenings_ = {}
-        self.n_features_in_ = len(self.classes_)
-        self._scorer = GivenPosteriors(self.classes_)
+        self._scorer = scorer
+        self.n_features_in_ = self._n_given_columns
 
     # --- items and summaries ------------------------------------------------------------------
 
@@ -495,10 +530,15 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             tags.input_tags.allow_nan = features.allow_nan
         return tags
 
+    @property
+    def _n_given_columns(self) -> int:
+        given = self.given_decisions
+        return len(self.classes_) if given is None else given.n_judges
+
     def remember_columns(self, X: Any) -> None:
         """Set ``n_features_in_`` and ``feature_names_in_``, as scikit-learn expects."""
-        if isinstance(self._scorer, GivenPosteriors):
-            self.n_features_in_ = len(self.classes_)
+        if isinstance(self._scorer, GivenPosteriors | GivenDecisions):
+            self.n_features_in_ = self._n_given_columns
         else:
             self.n_features_in_ = np.shape(X)[1]
         names = column_names(X)
@@ -506,6 +546,15 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             self.feature_names_in_ = np.asarray(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+
+
+def tell_layout(model: Any, scorer: Any) -> None:
+    """Tell a model, or one inside of it, how decisions are laid out in the rows of a scorer."""
+    if isinstance(scorer, GivenDecisions):
+        for path in model.get_params(deep=True):
+            name = path.rpartition("__")[2]
+            if name in {"widths", "spare"}:
+                model.set_params(**{path: getattr(scorer, name)})
 
 
 def _digest(*arrays: AnyArray) -> str:

@@ -22,12 +22,19 @@ class BayesianACC(Quantifier):
     Parameters
     ----------
     classifier, cv, crossfit
-        As for :class:`truemix.ACC`.
+        As for :class:`truemix.ACC`, with decisions of judges as well.
     prior, temperature, draws, warmup, random_state, estimand
         As for :class:`truemix.BayesianKDEy`; the temperature applies to the counts of the batch
         and of the references.
     sampler : {"auto", "gibbs", "nuts"}
         Gibbs sampling works at every temperature here and is what ``"auto"`` takes.
+
+    Notes
+    -----
+    Verdicts of several judges are one decision, the combination of them, if the smallest class has
+    ten references per combination; with fewer, judges err independently given the class, and each
+    has a confusion matrix of its own. A decision that no reference has is a column of zero counts
+    with the same prior as all others (``docs/judges.md``).
 
     Examples
     --------
@@ -73,4 +80,5 @@ class BayesianACC(Quantifier):
     @property
     def confusion_counts_(self) -> FloatArray:
         """References of each class (row) by decision (column)."""
-        return np.asarray(self.model_.counts_)
+        given, counts = self.given_decisions, np.asarray(self.model_.counts_)
+        return counts if given is None else given.without_spare(counts)

@@ -27,7 +27,7 @@ def reference_order(posteriors: FloatArray, codes: IntArray) -> IntArray:
 
     Parameters
     ----------
-    posteriors : ndarray of shape (m, K)
+    posteriors : ndarray of shape (m, K), or (m, D) of decisions
     codes : ndarray of shape (m,)
         Class numbers, each of 0 to K - 1 at least once.
 
@@ -43,6 +43,9 @@ def reference_order(posteriors: FloatArray, codes: IntArray) -> IntArray:
     >>> reference_order(posteriors[::-1, ::-1], np.array([1, 0, 1]))
     array([1, 0, 2])
     """
+    if posteriors.shape[1] != int(codes.max()) + 1:
+        # Decisions: no column is that of a class.
+        return np.lexsort((*posteriors.T[::-1], codes))
     true = posteriors[np.arange(len(codes)), codes]
     by_class = np.lexsort((true, codes))
     members = np.split(by_class, np.cumsum(np.bincount(codes))[:-1])

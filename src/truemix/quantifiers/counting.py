@@ -18,7 +18,7 @@ class CC(Quantifier):
     ----------
     classifier : scikit-learn classifier or None
         None: ``X`` already holds posteriors, and an item goes to its largest one (the first of
-        several). A classifier needs ``predict`` only.
+        several); or decisions for classes, a column of names. A classifier needs ``predict`` only.
     cv : int or scikit-learn splitter
         Folds for the out-of-fold decisions on the references.
     crossfit : bool

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from truemix._progress import progress
 from truemix._typing import FloatArray, IntArray
 from truemix.estimates import Estimate
 from truemix.estimates.checks import LABEL_SHIFT, Check
 from truemix.estimates.draw_origin import DrawOrigin
 from truemix.inference.bags import Bag
 from truemix.inference.protocol import MixtureResult
+from truemix.quantifiers.assigned import assigned_classes
 from truemix.quantifiers.pool import Pool, pool_of_summaries
 from truemix.quantifiers.scored_batch import ScoredBatch
 from truemix.quantifiers.shares import Shares, split_result
@@ -49,8 +51,15 @@ def estimates_of_batches(
     quantifier, summaries = batches[0].quantifier, [batch.summary for batch in batches]
     pool = pool_of_summaries(summaries)
     checks = _checks(quantifier, pool, places) if check else None
-    counted = [summary.classify_and_count for summary in summaries]
-    estimates = list(estimates_of_pool(quantifier, pool, checks, counted))
+    counted = None
+    if quantifier.given_decisions is None:
+        counted = [summary.classify_and_count for summary in summaries]
+    estimates = []
+    several = len(summaries) > 1
+    with progress("", len(summaries), "groups", shown=several, inside=True) as work:
+        for each in estimates_of_pool(quantifier, pool, checks, counted):
+            estimates.append(each)
+            work.advance()
     for summary, estimate in zip(summaries, estimates, strict=True):
         error = estimate.diagnostics.pop("sampling_error", None)
         estimate.diagnostics["summary"] = {
@@ -91,8 +100,9 @@ def estimates_of_pool(
     settings = quantifier.settings()
     results = infer(quantifier.model_, quantifier.inference_, pool.scored, pool.bags)
     for number, (bag, result) in enumerate(zip(pool.bags, results, strict=True)):
-        decided = _decided(pool, bag) if counted is None else counted[number]
+        decided = _decided(quantifier, pool, bag) if counted is None else counted[number]
         known = {} if checks is None else checks[number]
+        result.diagnostics.update(_about_decisions(quantifier, pool, bag))
         yield _estimate(quantifier, bag, result, decided, known, settings)
 
 
@@ -108,12 +118,23 @@ def _checks(
     return [{LABEL_SHIFT: each} for each in found]
 
 
-def _decided(pool: Pool, bag: Bag) -> FloatArray:
+def _decided(quantifier: Quantifier, pool: Pool, bag: Bag) -> FloatArray:
     """Return the share of items that are assigned to each class, over all models."""
-    decisions = pool.scored[:, bag.rows].argmax(axis=2)
+    decisions = assigned_classes(quantifier, pool.scored[:, bag.rows])
     weights = np.broadcast_to(bag.weights, decisions.shape)
-    counts = np.bincount(decisions.ravel(), weights.ravel(), minlength=pool.scored.shape[2])
+    n_classes = len(quantifier.classes_)
+    counts = np.bincount(decisions.ravel(), weights.ravel(), minlength=n_classes)
     return np.asarray(counts / counts.sum())
+
+
+def _about_decisions(quantifier: Quantifier, pool: Pool, bag: Bag) -> dict[str, Any]:
+    """Return what is to be known about decisions that were given, for the diagnostics."""
+    given = quantifier.given_decisions
+    if given is None:
+        return {}
+    n_unseen = round(float(bag.weights[given.unseen(pool.scored[0, bag.rows])].sum()))
+    sentences = given.sentences(n_unseen)
+    return {"decisions": {"model": given.model, "n_unseen": n_unseen, "sentences": sentences}}
 
 
 def _is_calibrated(quantifier: Quantifier) -> bool:

@@ -56,7 +56,7 @@ def pool_of_summaries(summaries: Sequence[Summary]) -> Pool:
     """Return the pool of some summaries, with a bag for each."""
     if len(summaries) == 1:
         return Pool(summaries[0].scored(), [summaries[0].bag()])
-    n_classes = len(summaries[0].classes)
+    n_classes = summaries[0].scored().shape[2]
     rows, row = distinct_rows(np.concatenate([each.rows for each in summaries]), n_classes)
     ends = np.cumsum([each.n_rows for each in summaries])[:-1]
     # Rows of a summary are in canonical order, so their places in the pool ascend.

@@ -18,9 +18,12 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing
 
+from truemix._progress import progress
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
 from truemix.quantifiers.content_order import feature_order
+from truemix.quantifiers.decision_columns import are_decisions
+from truemix.quantifiers.decisions import KNOWN, read_references
 from truemix.tables import check_container, features_of, labels_of, posteriors_of
 from truemix.validation import (
     check_classes,
@@ -84,6 +87,8 @@ class Scoring:
     cv: Any
     hard: bool
     crossfit: Any
+    # Which decisions the inference takes, in place of posteriors.
+    takes: str = KNOWN
 
     def __post_init__(self) -> None:
         check_cv(self.cv)
@@ -98,14 +103,26 @@ class Scoring:
         With ``hard`` the classifier's ``predict`` is used, and decisions become one-hot rows.
         """
         if self.classifier is None:
-            given = GivenPosteriors(classes)
-            return posteriors_of(X, classes), given
+            return self.read_references(X, codes, classes)
         _check_method(self.classifier, hard=self.hard)
         if isinstance(self.classifier, FrozenEstimator):
             _check_trained_on(self.classifier, classes)
             scorer = ClassifierScorer((self.classifier,), classes, self.hard)
             return scorer(X)[0], scorer
         return self._train(features_of(X), codes, classes)
+
+    def read_references(
+        self, X: Any, codes: IntArray, classes: AnyArray
+    ) -> tuple[FloatArray, Scorer]:
+        """Return posteriors or decisions that were given, and what reads those of targets."""
+        if not are_decisions(X, classes):
+            return posteriors_of(X, classes), GivenPosteriors(classes)
+        if not self.hard:
+            raise InputError(
+                "X holds decisions, but this method needs posteriors, one column for each class; "
+                "use BayesianACC, ACC or CC for decisions."
+            )
+        return read_references(X, codes, classes, self.takes)
 
     def _train(
         self, features: Any, codes: IntArray, classes: AnyArray
@@ -121,17 +138,22 @@ class Scoring:
         """Return out-of-fold posteriors of the references, and the model of each fold."""
         labels, models = classes[codes], []
         posteriors = np.empty((len(codes), len(classes)))
-        for train, test in _folds(self.cv, features, codes, classes):
-            model = clone(self.classifier).fit(_safe_indexing(features, train), labels[train])
-            held_out = _safe_indexing(features, test)
-            posteriors[test] = _scores(model, held_out, classes, hard=self.hard)
-            models.append(model)
+        folds = list(_folds(self.cv, features, codes, classes))
+        with progress("train", len(folds), "folds", inside=True) as work:
+            for train, test in folds:
+                model = clone(self.classifier).fit(_safe_indexing(features, train), labels[train])
+                held_out = _safe_indexing(features, test)
+                posteriors[test] = _scores(model, held_out, classes, hard=self.hard)
+                models.append(model)
+                work.advance()
         return posteriors, models
 
     def refit(self, features: Any, codes: IntArray, classes: AnyArray) -> Any:
         """Return the classifier trained on all references."""
         order = feature_order(features, codes)
-        return clone(self.classifier).fit(_safe_indexing(features, order), classes[codes[order]])
+        table, labels = _safe_indexing(features, order), classes[codes[order]]
+        with progress("train on all references", inside=True):
+            return clone(self.classifier).fit(table, labels)
 
 
 @dataclass(frozen=True)

@@ -123,6 +123,8 @@ def in_order(summaries: dict[Any, Summary]) -> dict[Any, Summary]:
 
 def wanted_columns(quantifier: Quantifier) -> list[str] | None:
     """Return the columns that scoring needs, None if all may be needed."""
+    if quantifier.given_decisions is not None:
+        return list(quantifier.given_decisions.columns) or None
     if quantifier.classifier is None:
         return [str(label) for label in quantifier.classes_.tolist()]
     names = getattr(quantifier, "feature_names_in_", None)
@@ -152,7 +154,7 @@ def _scored(
 
 
 def _scorer(quantifier: Quantifier, scored: FloatArray) -> Scorer:
-    return Scorer(quantifier.classes_, len(scored), quantifier.scored_by_)
+    return Scorer(quantifier.classes_, len(scored), quantifier.scored_by_, scored.shape[2])
 
 
 # --- partitions of a Dask data frame, which may be empty ----------------------------------------

@@ -32,7 +32,9 @@ def replicates_of(model: Any, inference: Any, scored: FloatArray) -> Replicates:
     """
     if getattr(inference, "consumes", "log_likelihood") == "observations":
         return _observations(model, inference, scored)
-    n_layers, n_items, n_classes = scored.shape
+    n_layers, n_items, n_columns = scored.shape
+    # Decisions have a column for each of their values.
+    n_classes = len(model.counts_) if getattr(model, "counts_", None) is not None else n_columns
     n_columns = n_classes + int(getattr(model, "has_unknown", False))
 
     def plain(layer: int) -> FloatArray:
@@ -84,6 +86,8 @@ def _observations(model: Any, inference: Any, scored: FloatArray) -> Replicates:
         plain=lambda layer: model.observe(scored[layer]),
         random=random if spread else None,
         counts=model.counts_,
+        widths=getattr(model, "widths", None) or (),
+        spare=getattr(model, "spare", False),
         counts_of=model.counts_of if spread else None,
     )
 

@@ -21,6 +21,8 @@ MAX_ROWS = 30
 MAX_DENSITIES = 12
 # Rows with a picture in them that keep the page small.
 MAX_STRIPS = 1000
+# Classes whose numbers reach less than this part of the largest have a scale of their own.
+_SMALL = 1 / 8
 _FEW = 1e-12
 
 
@@ -32,6 +34,7 @@ class Row:
     n_items: int | None
     entry: dict[str, Any]
     strip: Strip
+    failed: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,16 @@ class MixTable:
     about: str
 
 
-def mix_table(group: dict[str, Any], *, ordered: bool) -> MixTable:
-    """Return the table of one group: a row per class."""
+@dataclass(frozen=True)
+class MixTables:
+    """The tables of one group: of its classes, or of larger ones and of small ones."""
+
+    parts: list[MixTable]
+    about: str
+
+
+def mix_tables(group: dict[str, Any], *, ordered: bool = False) -> MixTables:
+    """Return the tables of one group: a row per class."""
     classes = group["classes"]
     order = list(range(len(classes)))
     about = ""
@@ -61,13 +72,28 @@ def mix_table(group: dict[str, Any], *, ordered: bool) -> MixTable:
         about += f" The smallest {len(left_out):,}, together {rest}, are left out."
     order = order[:MAX_STRIPS]
     middles = middle_half(group)
-    entries = [classes[k] for k in order]
-    picture = forest(entries, [middles[k] for k in order])
-    rows = [
-        Row(entry["class"], None, entry, strip)
-        for entry, strip in zip(entries, picture.strips, strict=True)
-    ]
-    return _table(picture, rows, has_increase=ordered, about=about)
+    reaches = {k: _reach(classes[k]) for k in order}
+    small = [k for k in order if reaches[k] <= _SMALL * max(reaches.values())]
+    parts = [[k for k in order if k not in set(small)], small] if len(order) > 2 else [order]
+    tables = []
+    for numbers in filter(None, parts):
+        picture = forest(
+            [classes[k] for k in numbers],
+            [middles[k] for k in numbers],
+            [group["range"][k] for k in numbers] if group["range"] else None,
+        )
+        rows = [
+            Row(classes[k]["class"], None, classes[k], strip)
+            for k, strip in zip(numbers, picture.strips, strict=True)
+        ]
+        tables.append(_table(picture, rows, has_increase=ordered, about=""))
+    return MixTables(tables, about)
+
+
+def _reach(entry: dict[str, Any]) -> float:
+    """Return the largest number of a class."""
+    keys = ("share", "upper", "classify_and_count", "reference")
+    return max(float(entry[key]) for key in keys if entry[key] is not None)
 
 
 def group_table(groups: Sequence[dict[str, Any]], number: int, most: int) -> MixTable:
@@ -79,9 +105,10 @@ def group_table(groups: Sequence[dict[str, Any]], number: int, most: int) -> Mix
         about = f"Shown are the {most} of {len(shown):,} groups with the largest share."
         shown = shown[:most]
     entries = [group["classes"][number] for group in shown]
-    picture = forest(entries, [middle_half(group)[number] for group in shown])
+    ranges = [group["range"][number] if group["range"] else None for group in shown]
+    picture = forest(entries, [middle_half(group)[number] for group in shown], ranges)
     rows = [
-        Row(group["group"], group["n_items"], entry, strip)
+        Row(group["group"], group["n_items"], entry, strip, failed=bool(group["failed"]))
         for group, entry, strip in zip(shown, entries, picture.strips, strict=True)
     ]
     return _table(picture, rows, has_increase=False, about=about)

@@ -1,4 +1,4 @@
-"""What goes on the page for many groups: panels over time or tables side by side, and checks."""
+"""What goes on the page for many groups: panels over time or tables side by side."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from truemix.estimates.checks import CANNOT_TELL, FAILED, LABEL_SHIFT, NOT_CHECKED, PASSED
 from truemix.estimates.text import percent
 from truemix.report.charts.timeline import Timeline, timeline
 from truemix.report.content import MAX_STRIPS, MixTable, digits_for, group_table
@@ -19,20 +18,10 @@ MANY_GROUPS = 500
 MAX_GROUPS = 1000
 # Rows of numbers, over all classes.
 MAX_ROWS = 6000
+# Places on the axis for periods without items: more of them in a row are drawn as so many.
+_LONGEST_GAP = 60
 # Tables side by side that are seen without opening them.
 _OPEN_ROWS = 60
-_MAX_CHECKS = 200
-_MAX_FAILURES = 12
-# Diagnostics that fit a column: what they are called there.
-_CHECKS = {
-    "ess": "Effective draws",
-    "rhat": "R-hat",
-    "divergences": "Divergences",
-    "gap": "Duality gap",
-    "iterations": "Iterations",
-    "residual": "Residual",
-    "condition": "Condition",
-}
 
 
 @dataclass(frozen=True)
@@ -54,11 +43,25 @@ class OverTime:
     has_interval: bool
     has_increase: bool
     about: list[str]
+    has_failed: bool
+    gaps: dict[int, dict[str, Any]]
+    first: int
 
 
-def over_time(groups: Sequence[dict[str, Any]]) -> OverTime:
-    """Return the panels of groups that follow each other."""
+def over_time(groups: Sequence[dict[str, Any]], gaps: Sequence[dict[str, Any]] = ()) -> OverTime:
+    """Return the panels of groups that follow each other.
+
+    Parameters
+    ----------
+    groups : list of dict
+        Groups of a summary.
+    gaps : list of dict
+        Periods without items: how many (``n_periods``), ``after`` which group (its number), and the
+        names of the ``first`` and the ``last``.
+    """
     about = []
+    if gaps:
+        about.append("Periods without items are left empty.")
     drawn = list(groups[-MAX_GROUPS:])
     if len(drawn) < len(groups):
         about.append(f"Drawn are the last {MAX_GROUPS:,} of {len(groups):,} groups.")
@@ -78,13 +81,27 @@ def over_time(groups: Sequence[dict[str, Any]]) -> OverTime:
     ]
     entries = [entry for part in numbers for _, entry in part.rows]
     return OverTime(
-        picture=timeline(drawn, shown),
+        picture=timeline(_slots(drawn, gaps, len(groups) - len(drawn)), shown),
         groups=drawn,
         numbers=numbers,
         has_interval=any(entry["lower"] is not None for entry in entries),
         has_increase=any(entry["prob_increase"] is not None for entry in entries),
         about=about,
+        has_failed=any(group["failed"] for group in drawn),
+        gaps={gap["after"]: gap for gap in gaps},
+        first=len(groups) - len(tabled),
     )
+
+
+def _slots(
+    groups: Sequence[dict[str, Any]], gaps: Sequence[dict[str, Any]], n_before: int
+) -> list[dict[str, Any] | None]:
+    """Return groups with None where the order says that some are missing."""
+    missing = {gap["after"] - n_before: min(gap["n_periods"], _LONGEST_GAP) for gap in gaps}
+    slots: list[dict[str, Any] | None] = []
+    for number, group in enumerate(groups):
+        slots += [group, *[None] * missing.get(number, 0)]
+    return slots
 
 
 def _classes_shown(groups: Sequence[dict[str, Any]]) -> tuple[list[int], list[str]]:
@@ -133,75 +150,3 @@ def side_by_side(groups: Sequence[dict[str, Any]]) -> SideBySide:
     tables = [(k, group_table(groups, k, MAX_STRIPS)) for k in order]
     n_open = max(1, _OPEN_ROWS // min(len(groups), _OPEN_ROWS))
     return SideBySide(tables, n_open, about)
-
-
-@dataclass(frozen=True)
-class Checks:
-    """What failed and where, what the last group's diagnostics mean, and all of them as numbers."""
-
-    failed: list[tuple[Any, list[str]]]
-    more_failed: int
-    notes: list[str]
-    verdict: str
-    open: str | None
-    header: list[str]
-    rows: list[tuple[dict[str, Any], list[Any]]]
-    about: str
-    off: list[dict[str, Any]]
-
-
-def checks(groups: Sequence[dict[str, Any]]) -> Checks:
-    """Return the content of the section on checks and diagnostics."""
-    failed = [(group["group"], group["failed"]) for group in groups if group["failed"]]
-    names = [name for name in _CHECKS if any(name in group["diagnostics"] for group in groups)]
-    header = [_CHECKS[name] for name in names]
-    rows, about = [], ""
-    if len(groups) > 1 and names:
-        # Failed groups first: readers look for them.
-        ordered = sorted(groups, key=lambda group: not group["failed"])[:_MAX_CHECKS]
-        rows = [(group, [group["diagnostics"].get(name) for name in names]) for group in ordered]
-        if any(group["checks"][LABEL_SHIFT]["checked"] for group in groups):
-            header.append("Label shift (p)")
-            for group, values in rows:
-                values.append(_p_value(group["checks"][LABEL_SHIFT]))
-        if len(groups) > _MAX_CHECKS:
-            about = f"The first {_MAX_CHECKS} of {len(groups):,} groups, those that failed first."
-    return Checks(
-        failed=failed[:_MAX_FAILURES],
-        more_failed=max(0, len(failed) - _MAX_FAILURES),
-        notes=groups[-1]["notes"],
-        verdict=_verdict(groups),
-        open=_left_open(groups[-1]["checks"][LABEL_SHIFT]),
-        header=header,
-        rows=rows,
-        about=about,
-        off=_if_it_does_not_fit(groups),
-    )
-
-
-def _verdict(groups: Sequence[dict[str, Any]]) -> str:
-    """Return the overall verdict: the worst of any group."""
-    if any(group["failed"] for group in groups):
-        return FAILED
-    found = {group["checks"][LABEL_SHIFT]["verdict"] for group in groups}
-    return next((each for each in (NOT_CHECKED, CANNOT_TELL) if each in found), PASSED)
-
-
-def _left_open(check: dict[str, Any]) -> str | None:
-    """Return the explanation where label shift was not checked, or the check was inconclusive."""
-    left_open: str = check["explanation"]
-    return left_open if check["verdict"] in {NOT_CHECKED, CANNOT_TELL} else None
-
-
-def _p_value(check: dict[str, Any]) -> float | None:
-    adjusted = check.get("adjusted_p_value")
-    return check.get("p_value") if adjusted is None else adjusted
-
-
-def _if_it_does_not_fit(groups: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the estimates of a failed check with and without unusual items, for one batch."""
-    check = groups[-1]["checks"][LABEL_SHIFT]
-    if len(groups) > 1 or check["verdict"] != FAILED:
-        return []
-    rows: list[dict[str, Any]] = check["estimates"][:MAX_STRIPS]
-    return [*rows, {"class": None, "with_unknown": check["unknown_share"]}]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from truemix._replicate_budget import DIAGNOSED_JOINTLY
 from truemix._typing import FloatArray
 from truemix.estimates.checks import PASSED
-from truemix.estimates.text import about_labels, percent, shown_name
+from truemix.estimates.text import about_decisions, about_labels, percent, shown_name
 
 if TYPE_CHECKING:
     from truemix.estimates import Estimate
@@ -48,6 +48,7 @@ def notes_of(estimate: Estimate) -> list[str]:
     parts = (_about_draws, _about_convergence, _about_divergences, _about_optimum, _about_confusion)
     sentences = [sentence for part in parts for sentence in part(estimate)]
     sentences += _about_reference(estimate) + _about_prior(estimate)
+    sentences += about_decisions(estimate.diagnostics)
     sentences += about_sample(estimate.diagnostics) + about_labels(estimate.diagnostics)
     sentences += _about_widening(estimate)
     sentences += [each.explanation for each in estimate.checks.values() if each.verdict == PASSED]

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from truemix.estimates.answers import NEXT_STEP
-from truemix.estimates.text import chance, percent, percent_level, shown_name
+from truemix.estimates.text import percent, percent_level, shown_name
 from truemix.report.trust import Trust
 
-# A change is called sure from here on.
-SURE = 0.9
 _LEFT_TO_RIGHT_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
 
 
@@ -23,6 +21,7 @@ def headline(
     *,
     sure: str = "probability",
     ranges: Sequence[dict[str, Any]] | None = None,
+    brief: bool = False,
 ) -> list[str]:
     """Return the estimate of one batch in a few sentences, the main one first.
 
@@ -42,6 +41,8 @@ def headline(
         What the level of the intervals is: a probability, or a confidence.
     ranges : list of dict, optional
         The range of each class over other assumptions: ``lower`` and ``upper``.
+    brief : bool
+        Whether to leave out for which class counting is furthest off.
 
     Returns
     -------
@@ -80,7 +81,7 @@ def headline(
     if trust.method == "CC":
         return [*failures, f"{text}; these are the classifier's own counts, not corrected."]
     text += f"; the classifier alone would have said {_counted(main)}."
-    more = _furthest_off(classes, main) if len(classes) > 2 else []
+    more = _furthest_off(classes, main) if len(classes) > 2 and not brief else []
     return [*failures, text, *more, *trust.condition()]
 
 
@@ -96,70 +97,12 @@ def _depending(
     between = " " if isinstance(main["class"], str) else " of "
     largest = f", the largest of {len(classes)} classes" if len(classes) > 2 else ""
     text = (
-        f"Between {lower} and {upper}{between}{_name(main)}{largest}, depending on what is "
+        f"Between {lower} and {upper}{between}{class_name(main)}{largest}, depending on what is "
         "assumed: this batch does not look like a mix of the reference classes."
     )
     failures = [] if trust.computed else ["A diagnostic failed, so do not rely on these numbers."]
     alone = f"The classifier alone would have said {percent(main['classify_and_count'], digits)}."
     return [text, *failures, alone, NEXT_STEP]
-
-
-def change(
-    now: Sequence[dict[str, Any]],
-    before: Sequence[dict[str, Any]],
-    name: str,
-    *,
-    failed: bool = False,
-) -> str:
-    """Return what changed most surely since the group ``name`` that came before.
-
-    If a check or a diagnostic of one of the two ``failed``, nothing is sure.
-
-    Examples
-    --------
-    >>> old = [{"class": "a", "share": 0.3}, {"class": "b", "share": 0.7}]
-    >>> new = [{"class": "a", "share": 0.2, "prob_increase": 0.01, "lower": 0.18, "upper": 0.22},
-    ...        {"class": "b", "share": 0.8, "prob_increase": 0.99, "lower": 0.78, "upper": 0.82}]
-    >>> change(new, old, "week 7")
-    'Since week 7, b has risen from 70 % to 80 % (99.0 % sure).'
-    """
-    if failed:
-        return f"What has changed since {name} cannot be said: a check of one of the two failed."
-    moved = [(entry, entry["share"] - old["share"]) for entry, old in zip(now, before, strict=True)]
-    if len(now) == 2:
-        moved = [pair for pair in moved if pair[0] is subject(now)]
-    if any(entry.get("prob_increase") is None for entry, _ in moved):
-        return _largest_step(moved, name, alone=len(now) == 2)
-    # The probability is about the source, the step about these items: they may disagree a little.
-    agreeing = [pair for pair in moved if (pair[1] > 0) == (pair[0]["prob_increase"] > 0.5)]
-    which = f"The share of {_name(moved[0][0])} has not" if len(now) == 2 else "No share has"
-    lead = f"{which} surely changed since {name}"
-    if not agreeing:
-        return f"{lead}."
-    # Draws cannot resolve 0.9995 and 1: among nearly certain changes, the largest step.
-    entry, step = max(agreeing, key=lambda pair: (round(_sureness(pair[0]), 3), abs(pair[1])))
-    sure = chance(_sureness(entry), less="less than", more="more than")
-    steps = _steps(entry, step)
-    if _sureness(entry) >= SURE:
-        return f"Since {name}, {_name(entry)} has {steps} ({sure} sure)."
-    who = "it" if len(now) == 2 else _name(entry)
-    return f"{lead}; with {sure} probability {who} has {steps}."
-
-
-def _largest_step(moved: list[tuple[dict[str, Any], float]], name: str, *, alone: bool) -> str:
-    """Return the largest of changes whose probability is not known."""
-    entry, step = max(moved, key=lambda pair: abs(pair[1]))
-    if abs(step) < 0.0005:
-        return f"Nothing has changed since {name}."
-    most = "" if alone else " changed most: it"
-    return f"Since {name}, {_name(entry)}{most} has {_steps(entry, step)}."
-
-
-def _steps(entry: dict[str, Any], step: float) -> str:
-    """Return a change as text: ``risen from 20 % to 30 %``."""
-    digits = max(_digits(entry), 1 if abs(step) < 0.02 else 0)
-    old, new = percent(entry["share"] - step, digits), percent(entry["share"], digits)
-    return f"{'risen' if step > 0 else 'fallen'} from {old} to {new}"
 
 
 def spread(groups: Sequence[dict[str, Any]], by: str | None, trusts: Sequence[Trust]) -> list[str]:
@@ -190,8 +133,9 @@ def spread(groups: Sequence[dict[str, Any]], by: str | None, trusts: Sequence[Tr
     if n_failed := sum(not trust.computed for trust in trusts):
         failures.append(f"For {n_failed} of {n_groups} groups a diagnostic failed.")
     text = (
-        f"Across {n_groups} groups, {_name(high)} lies between {percent(low['share'], digits)} "
-        f"({where[0]}) and {percent(high['share'], digits)} ({where[1]})."
+        f"Across {n_groups} groups, {class_name(high)} lies between "
+        f"{percent(low['share'], digits)} ({where[0]}) and {percent(high['share'], digits)} "
+        f"({where[1]})."
     )
     number = next(k for k, each in enumerate(columns) if each is column)
     ranges = [group["range"][number] for group in groups if group.get("range")]
@@ -204,7 +148,7 @@ def spread(groups: Sequence[dict[str, Any]], by: str | None, trusts: Sequence[Tr
     return [*failures, text, *([NEXT_STEP] if ranges else []), *trusts[-1].condition()]
 
 
-def step_last(sentences: Sequence[str]) -> list[str]:
+def step_last(sentences: Iterable[str]) -> list[str]:
     """Return sentences with what to do next at the end, where a command can be copied.
 
     Examples
@@ -239,7 +183,31 @@ def called_keys(keys: Sequence[str], every: str | None, along: int | None) -> li
 def group_name(group: Any, by: str | None) -> str:
     """Return a group as a sentence names it: ``week 12``."""
     name = isolated(shown_name(group))
-    return name if by is None else f"{isolated(shown_name(by))} {name}"
+    if by is None or says_what(group, by):
+        return name
+    return f"{isolated(shown_name(by))} {name}"
+
+
+def says_what(group: Any, by: str) -> bool:
+    """Return whether a name says already what it is of: ``Week 12`` by week.
+
+    Examples
+    --------
+    >>> says_what("Week 12", "week"), says_what("2025-W12", "week"), says_what(12, "week")
+    (True, False, False)
+    """
+    return str(group).casefold().startswith(f"{by.casefold()} ")
+
+
+def class_name(entry: dict[str, Any]) -> str:
+    """Return a class as a sentence names it: a word unchanged, anything else in quotes."""
+    name = entry["class"]
+    if not isinstance(name, str):
+        return f"class {name}"
+    shown = shown_name(name).strip()
+    if shown and all(letter.isalpha() or letter in "-_'" for letter in shown):
+        return isolated(shown)
+    return f"“{isolated(shown)}”"
 
 
 def isolated(text: str) -> str:
@@ -253,25 +221,9 @@ def _share(entry: dict[str, Any]) -> float:
     return float(entry["share"])
 
 
-def _sureness(entry: dict[str, Any]) -> float:
-    """Return the probability of the likelier direction of a change."""
-    return max(float(entry["prob_increase"]), 1.0 - float(entry["prob_increase"]))
-
-
-def _name(entry: dict[str, Any]) -> str:
-    """Return a class as a sentence names it: a word unchanged, anything else in quotes."""
-    name = entry["class"]
-    if not isinstance(name, str):
-        return f"class {name}"
-    shown = shown_name(name).strip()
-    if shown and all(letter.isalpha() or letter in "-_'" for letter in shown):
-        return isolated(shown)
-    return f"“{isolated(shown)}”"
-
-
 def _of(entry: dict[str, Any], digits: int) -> str:
     between = " " if isinstance(entry["class"], str) else " of "
-    return f"{percent(entry['share'], digits)}{between}{_name(entry)}"
+    return f"{percent(entry['share'], digits)}{between}{class_name(entry)}"
 
 
 def _digits(entry: dict[str, Any]) -> int:
@@ -320,8 +272,8 @@ def _furthest_off(classes: Sequence[dict[str, Any]], main: dict[str, Any]) -> li
         if worst is main or _excess(worst) < 0.0005:
             return []
         return [
-            f"Its count is furthest off for {_name(worst)}: {percent(worst['classify_and_count'])} "
-            f"instead of {percent(worst['share'])}."
+            f"Its count is furthest off for {class_name(worst)}: "
+            f"{percent(worst['classify_and_count'])} instead of {percent(worst['share'])}."
         ]
     outside = sum(_excess(entry) > 0 for entry in classes)
     if not outside:
@@ -330,6 +282,6 @@ def _furthest_off(classes: Sequence[dict[str, Any]], main: dict[str, Any]) -> li
     if worst is not main:
         bounds = f"{percent(worst['lower'])} to {percent(worst['upper'])}"
         counted = percent(worst["classify_and_count"])
-        where = f", furthest for {_name(worst)}: {counted} where the interval is {bounds}"
+        where = f", furthest for {class_name(worst)}: {counted} where the interval is {bounds}"
     of = f"of {outside} of the {len(classes)} classes"
     return [f"Its counts lie outside the intervals {of}{where}."]

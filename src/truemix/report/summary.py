@@ -16,17 +16,17 @@ from truemix.estimates.checks import LABEL_SHIFT, not_checked
 from truemix.estimates.comparison import prob_increase_since
 from truemix.estimates.intervals import check_level
 from truemix.exceptions import InputError
-from truemix.report.notes import notes_of
-from truemix.report.plain import plain, plain_name
-from truemix.report.sentences import (
-    called_keys,
-    change,
-    group_name,
-    headline,
-    small,
-    spread,
-    step_last,
+from truemix.report.change_sentences import (
+    about_change,
+    about_difference,
+    about_largest,
+    left_out,
 )
+from truemix.report.changes import Named, change_of, largest_move
+from truemix.report.notes import notes_of
+from truemix.report.overall import overall_of
+from truemix.report.plain import plain, plain_name
+from truemix.report.sentences import called_keys, group_name, headline, small, spread, step_last
 from truemix.report.trust import Trust, trust_of
 from truemix.validation import shown_list
 
@@ -57,8 +57,12 @@ def summarize(
     why_not_checked: str | None = None,
     backtest: dict[str, Any] | None = None,
     performance: bool = False,
+    overall: Estimate | None = None,
 ) -> dict[str, Any]:
     """Return the content of JSON output and report, as plain numbers and text.
+
+    Only the estimates are needed: ``render_page(summarize(estimates))`` is their report. Everything
+    else says where they come from.
 
     Parameters
     ----------
@@ -85,6 +89,9 @@ def summarize(
         The summary of a backtest of the method on its references, if there was one.
     performance : bool
         Whether to estimate how good the classifier is on each batch, which the estimates must hold.
+    overall : Estimate, optional
+        The mix of all groups together. Where it is not given it is estimated, which takes as long
+        as another group, if the items are still in memory.
 
     Returns
     -------
@@ -95,8 +102,11 @@ def summarize(
         ``unknown``, the ``answers`` under other assumptions and their ``range`` where the check
         failed, the classifier's ``performance`` if it was asked for, the ``checks`` (with a
         ``verdict`` each: passed, failed, cannot tell or not checked), the ``diagnostics``, and
-        sentences about those that ``failed`` and the others (``notes``). ``ok`` is whether nothing
-        failed in any group, ``backtest`` what was given. All values can be written as JSON.
+        sentences about those that ``failed`` and the others (``notes``). ``overall`` is an entry
+        like these for all groups together, if there are several and it is known. ``change`` is what
+        changed from the first group to the last one that passed their checks,
+        ``largest_move`` where two groups differ most (see :mod:`truemix.report.changes`). ``ok`` is
+        whether nothing failed, ``backtest`` what was given. All values can be written as JSON.
 
         What is known of the order of groups: ``ordered`` is whether all of them follow each other
         in one ``series``; with several keys (``keys``, the columns) there may be many, each a list
@@ -133,21 +143,36 @@ def summarize(
     grouped = estimates if isinstance(estimates, EstimateSet) else None
     order = GroupOrder((None,), None, None) if grouped is None else grouped.order
     trusts = [trust_of(estimate) for _, estimate in named]
+    if overall is None and isinstance(estimates, EstimateSet):
+        overall = overall_of(estimates)
+
+    def entry(name: Hashable, estimate: Estimate, trust: Trust, **options: Any) -> dict[str, Any]:
+        group = _group(name, estimate, level, trust, **options)
+        if LABEL_SHIFT not in group["checks"]:
+            group["checks"][LABEL_SHIFT] = not_checked(trust.method, why_not_checked)
+        group["performance"] = _performance(estimate, level) if performance else None
+        return group
+
+    ordered = order.ordered and grouped is not None
+
     groups = []
     for number, (name, estimate) in enumerate(named):
         follows = order.follows[number]
         before = None if follows is None else named[follows][1]
         shape = estimate is last or not many
-        group = _group(name, estimate, before, level, trusts[number], quantiles=shape)
-        if LABEL_SHIFT not in group["checks"]:
-            group["checks"][LABEL_SHIFT] = not_checked(trusts[number].method, why_not_checked)
-        group["performance"] = _performance(estimate, level) if performance else None
+        group = entry(name, estimate, trusts[number], before=before, quantiles=shape)
         group["keys"] = [] if grouped is None else list(map(plain_name, order.parts(number)))
         group["follows"], group["position"] = follows, order.positions[number]
         groups.append(group)
+    whole = None
+    if overall is not None and len(named) > 1:
+        whole = entry(None, overall, trust_of(overall), brief=True)
+    passed = [each for each, trust in zip(named, trusts, strict=True) if not trust.failed]
+    change = change_of(passed, level) if ordered else None
+    move = largest_move(passed, level, ordered=ordered)
     grouping = _grouping(grouped, by)
     called = grouping["grouping"] if order.n_keys == 1 else None
-    sentences = _sentences(groups, called, trusts, order)
+    sentences = _sentences(groups, whole, called, trusts, change, move, ordered=ordered)
     n_items = sum(estimate.n_items for _, estimate in named)
     files = {} if n_files is None else {"n_files": n_files, "skipped_files": list(skipped)}
     return {
@@ -162,7 +187,10 @@ def summarize(
         "command": command,
         "headline": " ".join(sentences),
         "sentences": sentences,
-        "ok": not any(group["failed"] for group in groups),
+        "ok": not any(group["failed"] for group in [*groups, *([whole] if whole else [])]),
+        "overall": whole,
+        "change": change,
+        "largest_move": move,
         "groups": groups,
         "backtest": None if backtest is None else plain(backtest),
         "settings": plain(last.settings),
@@ -191,9 +219,9 @@ def _grouping(estimates: EstimateSet | None, by: str | None) -> dict[str, Any]:
     }
 
 
-def _named(estimates: Estimate | EstimateSet) -> list[tuple[Hashable, Estimate]]:
+def _named(estimates: Estimate | EstimateSet) -> list[Named]:
     if isinstance(estimates, Estimate):
-        return [(None, estimates)]
+        return [Named(None, estimates)]
     if not isinstance(estimates, EstimateSet):
         raise InputError(
             f"summarize got an object of type {type(estimates).__name__!r}; expected an Estimate "
@@ -201,7 +229,7 @@ def _named(estimates: Estimate | EstimateSet) -> list[tuple[Hashable, Estimate]]
         )
     if not estimates:
         raise InputError("The EstimateSet has no groups; at least one estimate is needed.")
-    named = list(estimates.items())
+    named = [Named(name, estimate) for name, estimate in estimates.items()]
     classes = named[0][1].classes.tolist()
     for name, estimate in named:
         if estimate.classes.tolist() != classes:
@@ -215,16 +243,17 @@ def _named(estimates: Estimate | EstimateSet) -> list[tuple[Hashable, Estimate]]
 def _group(
     name: Hashable,
     estimate: Estimate,
-    before: Estimate | None,
     level: float,
     trust: Trust,
     *,
-    quantiles: bool,
+    before: Estimate | None = None,
+    quantiles: bool = True,
+    brief: bool = False,
 ) -> dict[str, Any]:
     classes = _classes(estimate, before, level)
     sure = "confidence" if estimate.method == "Bootstrap" else "probability"
     answers = _answers(estimate)
-    sentences = headline(classes, level, trust, sure=sure, ranges=answers["range"])
+    sentences = headline(classes, level, trust, sure=sure, ranges=answers["range"], brief=brief)
     unknown = _unknown(estimate, level)
     if unknown is not None:
         sentences = step_last([*sentences, f"{unknown['sentence']}."])
@@ -292,11 +321,15 @@ def _classes(estimate: Estimate, before: Estimate | None, level: float) -> list[
         "share": estimate.prevalence.tolist(),
         "lower": lower,
         "upper": upper,
-        "classify_and_count": estimate.classify_and_count.tolist(),
-        "reference": estimate.train_prevalence.tolist(),
+        "classify_and_count": _numbers(estimate.classify_and_count, missing),
+        "reference": _numbers(estimate.train_prevalence, missing),
         "prob_increase": missing if increase is None else increase.tolist(),
     }
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _numbers(shares: FloatArray | None, missing: list[None]) -> list[Any]:
+    return missing if shares is None else shares.tolist()
 
 
 def _quantiles(estimate: Estimate) -> dict[str, Any] | None:
@@ -317,9 +350,16 @@ def _rounded(values: FloatArray) -> list[list[float]]:
 
 
 def _sentences(
-    groups: list[dict[str, Any]], by: str | None, trusts: list[Trust], order: GroupOrder
+    groups: list[dict[str, Any]],
+    whole: dict[str, Any] | None,
+    by: str | None,
+    trusts: list[Trust],
+    change: dict[str, Any] | None,
+    move: dict[str, Any] | None,
+    *,
+    ordered: bool,
 ) -> list[str]:
-    """Return the headline: for groups, the last one and what changed since the one before."""
+    """Return the headline: for groups, the mix of all of them, then what changed between them."""
     last = groups[-1]
     first, *more = last["sentences"]
     if last["group"] is None:
@@ -327,17 +367,18 @@ def _sentences(
     name = group_name(last["group"], by)
     if len(groups) == 1:
         return [f"For {name}: {small(first)}", *more]
-    follows = order.follows[-1]
-    if not order.ordered or follows is None:
-        return spread(groups, by, trusts)
-    before = groups[follows]
-    since = change(
-        last["classes"],
-        before["classes"],
-        group_name(before["group"], by),
-        failed=trusts[follows].failed or trusts[-1].failed,
+    lead = [f"For {name}, the last of {len(groups)}: {small(first)}", *more] if ordered else []
+    if whole is not None:
+        first, *more = whole["sentences"]
+        lead = [f"Overall, {small(first)}", *more]
+    story = (
+        [*about_change(change, by), *about_largest(move, change, by)]
+        if ordered
+        else [*spread(groups, by, trusts), *about_difference(move, by)]
     )
-    return step_last([f"For {name}, the last of {len(groups)}: {small(first)}", *more, since])
+    if ordered:
+        story += left_out(sum(trust.failed for trust in trusts), len(groups))
+    return step_last(dict.fromkeys([*lead, *story]))
 
 
 def _file_name(name: str | None) -> str | None:

@@ -12,6 +12,7 @@ from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
 from truemix.protocols import Bag, DirichletBags, Protocol
 from truemix.quantifiers import Quantifier
+from truemix.quantifiers.decision_columns import are_decisions
 from truemix.quantifiers.pool import Pool, pool_of_bags
 from truemix.quantifiers.scoring import GivenPosteriors, Scorer, Scoring, read_labels
 from truemix.selection.bags import check_protocol, drawn_bags
@@ -81,6 +82,11 @@ def hold_out(
     protocol = PAPER_PROTOCOL if protocol is None else protocol
     check_protocol(protocol)
     codes, order = read_labels(X, y, classes)
+    if given and are_decisions(X, order):
+        raise InputError(
+            "X holds decisions, whose methods have no settings to choose on bags of posteriors; "
+            "truemix.backtest tests them on mixtures of the items."
+        )
     # Validated before the split, so that messages refer to the user's row numbers.
     table = GivenPosteriors(order)(X)[0] if given else features_of(X)
     _check_size(protocol, len(order))

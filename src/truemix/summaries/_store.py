@@ -28,7 +28,7 @@ BUFFERED = 1 << 17
 class RowStore:
     """Distinct rows with the number of items equal to each; what is kept follows from the contents.
 
-    All distinct rows are kept if there are no more than ``capacity``; else three quarters of that
+    All distinct rows are kept if there are no more than ``capacity``; else nine tenths of that
     many, those of the smallest priority, and the first few of each stratum. More rows can only
     raise the rank of a row: one that is kept in the end was kept all the time, so its count is
     exact, and neither the order of rows nor where they were split into batches matters.
@@ -38,7 +38,7 @@ class RowStore:
     n_classes, n_layers : int
         K and M: a row holds M * K posteriors.
     capacity : int
-        How many distinct rows to keep; with more of them, a sample of three quarters of that.
+        How many distinct rows to keep; with more of them, a sample of nine tenths of that.
     """
 
     def __init__(self, n_classes: int, n_layers: int, capacity: int) -> None:
@@ -58,7 +58,7 @@ class RowStore:
     @property
     def n_sampled(self) -> int:
         """How many rows are kept if there are more than the capacity, beside a few per stratum."""
-        return 3 * self.capacity // 4
+        return 9 * self.capacity // 10
 
     @property
     def n_rows(self) -> int:

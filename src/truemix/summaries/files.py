@@ -74,8 +74,11 @@ def load_state(path: str | os.PathLike[str]) -> tuple[AnyArray, int, str, RowSto
         n_layers, capacity, truncated = sizes.tolist()
         if n_layers < 1 or capacity < 1 or truncated > 1:
             raise InputError("sizes are not those of a summary")
-        store = RowStore(len(classes), n_layers, capacity)
-        n_classes = len(classes)
+        # Of posteriors one column for each class, of decisions one for each of them.
+        n_classes = np.shape(arrays["decided"])[0] if np.ndim(arrays["decided"]) else 0
+        if n_classes < 2:
+            raise InputError("decided has no columns")
+        store = RowStore(n_classes, n_layers, capacity)
         store.rows = read_floats(
             arrays, "rows", (None, n_layers * n_classes), minimum=0.0, maximum=1.001
         )

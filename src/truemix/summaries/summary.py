@@ -37,17 +37,19 @@ class Scorer(NamedTuple):
     classes: AnyArray
     n_layers: int
     source: str
+    # Of each model: one for each class, or for each decision.
+    n_columns: int
 
     @property
     def n_numbers(self) -> int:
         """How many numbers a row has."""
-        return len(self.classes) * self.n_layers
+        return self.n_columns * self.n_layers
 
     def store(self, capacity: int | None = None) -> RowStore:
         """Return an empty store for items that were scored so."""
         if capacity is None:
-            capacity = default_capacity(len(self.classes), self.n_layers)
-        return RowStore(len(self.classes), self.n_layers, check_integer(capacity, "capacity"))
+            capacity = default_capacity(self.n_columns, self.n_layers)
+        return RowStore(self.n_columns, self.n_layers, check_integer(capacity, "capacity"))
 
 
 class Summary:
@@ -121,7 +123,10 @@ class Summary:
 
     @property
     def classify_and_count(self) -> FloatArray:
-        """The share of items that the classifier assigns to each class; exact at any size."""
+        """The share of items that the classifier assigns to each class; exact at any size.
+
+        Of decisions that were given, the share of each.
+        """
         return np.asarray(self._store.decided / self._store.decided.sum())
 
     @property
@@ -135,9 +140,8 @@ class Summary:
         return self._scorer.source
 
     def scored(self) -> FloatArray:
-        """Return the posteriors of the rows by each model, ``(M, n_rows, K)``."""
-        n_classes = len(self.classes)
-        rows = self.rows.reshape(self.n_rows, -1, n_classes)
+        """Return the posteriors (or decisions) of the rows by each model, ``(M, n_rows, K)``."""
+        rows = self.rows.reshape(self.n_rows, self._scorer.n_layers, -1)
         return np.ascontiguousarray(np.moveaxis(rows, 1, 0))
 
     def bag(self) -> Bag:
@@ -183,7 +187,7 @@ class Summary:
         Summary
         """
         classes, n_layers, source, store = load_state(path)
-        return cls(Scorer(classes, n_layers, source), store)
+        return cls(Scorer(classes, n_layers, source, store.n_classes), store)
 
     def __repr__(self) -> str:
         kept = "distinct rows, exact" if self.exact else "sampled rows"

@@ -8,6 +8,7 @@ part is used, of many rows a sample whose error is in the draws.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,7 +27,6 @@ from truemix.quantifiers.bayesian_acc import BayesianACC
 from truemix.quantifiers.bayesian_emq import BayesianEMQ
 from truemix.quantifiers.mixture import MixtureQuantifier
 from truemix.quantifiers.pool import Pool, pool_of_summaries
-from truemix.quantifiers.scoring import GivenPosteriors
 from truemix.quantifiers.shares import Shares, split_result
 from truemix.quantifiers.wiring import infer
 from truemix.summaries import Summary
@@ -126,6 +126,26 @@ class Alternatives:
                 parts.append(_varied(bag, calibrated[bag.rows], each, rng))
         return [np.concatenate(parts) for parts in found]
 
+    def of_decisions(self, pool: Pool) -> list[FloatArray]:
+        """Return draws of the same for decisions: how often references with each are of a class.
+
+        In place of calibration maps there are resampled references.
+        """
+        posteriors, codes, weights = self._references
+        rng, share = self._stream(1), np.log(self.quantifier.train_prevalence_)
+        found: list[list[FloatArray]] = [[] for _ in pool.bags]
+        for _ in range(N_MAPS):
+            rows = rng.choice(len(codes), len(codes), p=weights / weights.sum())
+            # One of each class remains, in any case.
+            rows = np.concatenate([rows, np.unique(codes, return_index=True)[1]])
+            model = deepcopy(self.quantifier.model_)
+            model.fit(posteriors[rows], codes[rows], len(share))
+            rates = np.exp(model.log_likelihood(pool.scored[0]) + share)
+            rates = rates / rates.sum(axis=1, keepdims=True)
+            for parts, bag in zip(found, pool.bags, strict=True):
+                parts.append(_varied(bag, rates[bag.rows], DRAWS // N_MAPS, rng))
+        return [np.concatenate(parts) for parts in found]
+
     def unchanged(self, n_items: int) -> FloatArray:
         """Return draws of a mix that is still that of the references, in a batch of some items."""
         rng = self._stream(2)
@@ -143,7 +163,7 @@ class Alternatives:
         posteriors, codes, _ = self._references
         n_classes = len(self.quantifier.classes_)
         edges = _edges(posteriors)
-        n_cells = n_classes * N_BINS
+        n_cells = posteriors.shape[1] * N_BINS
         both = codes * n_cells + _cells(posteriors, edges)
         counts = np.bincount(both, minlength=n_classes * n_cells).reshape(n_classes, n_cells)
         n_references = counts.sum(axis=1, keepdims=True)
@@ -208,7 +228,7 @@ class Alternatives:
         """Fit another quantifier on the references, and return its draws."""
         posteriors, codes, _ = self._references
         classes = self.quantifier.classes_
-        quantifier.fit_scored(posteriors, codes, classes, GivenPosteriors(classes))
+        quantifier.fit_scored(posteriors, codes, classes, self.quantifier.given_scorer)
         results = infer(quantifier.model_, quantifier.inference_, pool.scored, pool.bags)
         return [split_result(each, self.quantifier.train_prevalence_) for each in results]
 

@@ -20,7 +20,7 @@ from truemix.estimates.intervals import check_level
 from truemix.exceptions import InputError
 from truemix.quantifiers import NotFittedError, Quantifier
 from truemix.quantifiers.content_order import feature_order
-from truemix.quantifiers.scoring import GivenPosteriors, read_labels
+from truemix.quantifiers.scoring import Scorer, read_labels
 from truemix.tables import features_of
 from truemix.trust.backtest import Backtest
 from truemix.trust.backtest_runs import Plan, planned, run
@@ -118,24 +118,34 @@ def backtest(
     check_integer(n_folds, "n_folds", kind="cv")
     seed = resolved_seed(random_state)
     # Parameters are checked before anything takes long.
-    quantifier.scoring()
+    scoring = quantifier.scoring()
     codes, order = read_labels(X, y, classes)
-    given = quantifier.classifier is None
-    # Checked before the split, so that messages refer to the user's row numbers.
-    table = GivenPosteriors(order)(X)[0] if given else features_of(X)
+    # Read before the split, so that messages refer to the user's row numbers, and no fold lacks a
+    # decision that others have.
+    scorer: Scorer | None = None
+    if quantifier.classifier is None:
+        table, scorer = scoring.read_references(X, codes, order)
+    else:
+        table = features_of(X)
     # In an order of their contents, so that nothing depends on that of the rows.
     rows = feature_order(table, codes)
     table, codes = _safe_indexing(table, rows), codes[rows]
-    _check_counts(codes, order, trains=not given and not _is_frozen(quantifier.classifier))
+    trains = scorer is None and not _is_frozen(quantifier.classifier)
+    _check_counts(codes, order, trains=trains)
     candidate = _with_seed(quantifier, seed)
 
     def fit(rows: IntArray) -> Quantifier:
         fitted: Quantifier = clone(candidate)
+        if scorer is not None:
+            return fitted.fit_scored(table[rows], codes[rows], order, scorer)
         return fitted.fit(_safe_indexing(table, rows), order[codes[rows]], classes=order)
+
+    def items(rows: IntArray) -> Any:
+        return _safe_indexing(table, rows) if scorer is None else table[rows][None]
 
     plan = planned(codes, order, n_folds=n_folds, n_bags=n_bags, seed=seed)
     plan = plan._replace(sizes=_sizes(bag_size, plan), shares=_shares(n_references, plan))
-    return run(plan, fit, lambda rows: _safe_indexing(table, rows), level, verbose=verbose)
+    return run(plan, fit, items, level, verbose=verbose)
 
 
 def backtest_of(
@@ -205,14 +215,14 @@ def backtest_of(
 
     def fit(rows: IntArray) -> Quantifier:
         fitted: Quantifier = clone(candidate)
-        scorer = GivenPosteriors(order)
+        scorer = quantifier.given_scorer
         return fitted.fit_scored(posteriors[rows], codes[rows], order, scorer)
 
     # Half of the references and large bags come nearer to a large target than most of them and
     # small bags.
     folds = n_folds if 2 * size * n_folds <= len(codes) else 2
     plan = planned(codes, order, n_folds=folds, n_bags=n_bags, seed=seed)._replace(sizes=(size,))
-    return run(plan, fit, lambda rows: posteriors[rows], level, verbose=False)
+    return run(plan, fit, lambda rows: posteriors[rows][None], level, verbose=False)
 
 
 # --- what was asked for -----------------------------------------------------------------------

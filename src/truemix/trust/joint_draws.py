@@ -34,6 +34,7 @@ import numpy as np
 
 from truemix._typing import FloatArray, IntArray
 from truemix.exceptions import InputError
+from truemix.quantifiers.assigned import assigned_classes
 
 if TYPE_CHECKING:
     from truemix.estimates import Estimate
@@ -130,10 +131,11 @@ def _thinned(draws: FloatArray, most: int) -> FloatArray:
 
 
 def _patterns(batch: ScoredBatch) -> _Patterns:
-    decisions = batch.scored.argmax(axis=2)
+    decisions = assigned_classes(batch.quantifier, batch.scored)
     distinct, pattern = np.unique(decisions, axis=1, return_inverse=True)
     counts = np.bincount(pattern.ravel(), batch.bag.weights, minlength=distinct.shape[1])
-    return _Patterns(distinct, np.asarray(counts, dtype=np.float64), batch.scored.shape[2])
+    n_classes = len(batch.quantifier.classes_)
+    return _Patterns(distinct, np.asarray(counts, dtype=np.float64), n_classes)
 
 
 def _rates(
@@ -179,8 +181,13 @@ def _with_labels(
 
 def _decisions_of_references(quantifier: Quantifier) -> FloatArray:
     """Return the number of references by class and decision, ``(K, K)``."""
-    model = quantifier.model_
-    if getattr(model, "hard", False) and hasattr(model, "counts_"):
+    model, given = quantifier.model_, quantifier.given_decisions
+    if given is not None and given.combined:
+        # Each column is a decision, which counts for a class.
+        every = np.eye(model.counts_.shape[1])[None]
+        [assigned] = assigned_classes(quantifier, every)
+        return np.asarray(model.counts_ @ np.eye(len(quantifier.classes_))[assigned])
+    if given is None and getattr(model, "hard", False) and hasattr(model, "counts_"):
         return np.asarray(model.counts_)
     if quantifier.references_ is None:
         raise InputError(
@@ -190,6 +197,7 @@ def _decisions_of_references(quantifier: Quantifier) -> FloatArray:
         )
     posteriors, codes = quantifier.references_
     n_classes = len(quantifier.classes_)
-    both = codes * n_classes + posteriors.argmax(axis=1)
+    [assigned] = assigned_classes(quantifier, posteriors[None])
+    both = codes * n_classes + assigned
     counts = np.bincount(both, minlength=n_classes**2).reshape(n_classes, n_classes)
     return np.asarray(counts, dtype=np.float64)

@@ -1,7 +1,8 @@
 """Bags of a quantifier's own references, quantified by the other references.
 
-The references are split into folds. The model of four of them, with the settings of the fitted
-quantifier, estimates the mix of bags of the fifth, in which no item repeats and whose mix is known.
+The references are split into folds. The model of all but one of them, with the settings of the
+fitted quantifier, estimates the mix of bags of that one, in which no item repeats and whose mix is
+known.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from truemix._progress import progress
 from truemix._typing import FloatArray
 from truemix.estimates.answers import Answer, Sensitivity
 from truemix.estimates.checks import COUNTING, point_method
@@ -110,30 +111,38 @@ def sensitivities_of(
     pool = others.pool_of([batch.summary for batch in batches])
     family = family_of(estimates[0])
     parts = [_own(others, pool, estimates, level)]
+    decided = quantifier.given_decisions is not None
     methods: dict[str, Callable[[Pool], list[Shares]]] = {
         "KDEy": others.kdey, "EMQ": others.emq, "ACC": others.acc
     }  # fmt: skip
-    for name, method in methods.items():
-        if name != family:
-            parts.append([
-                _around(
-                    shares.prevalence, LABEL_SHIFT, name, LABEL_SHIFT_METHODS[name],
-                    shares.draws, level,
-                )
-                for shares in method(pool)
-            ])  # fmt: skip
+    if decided:
+        # The other ones need posteriors.
+        methods = {"ACC": others.acc}
+    with progress("other methods", len(methods), "methods", inside=True) as work:
+        for name, method in methods.items():
+            if name != family:
+                parts.append([
+                    _around(
+                        shares.prevalence, LABEL_SHIFT, name, LABEL_SHIFT_METHODS[name],
+                        shares.draws, level,
+                    )
+                    for shares in method(pool)
+                ])  # fmt: skip
+            work.advance()
     own = parts[0]
     left = others.unexplained(pool, [answer.prevalence for answer in own])
     parts.append([_partial(answer, share) for answer, share in zip(own, left, strict=True)])
-    parts.append([
-        _around(
-            draws.mean(axis=0), COVARIATE_SHIFT, "recalibrated PCC", SENTENCES[COVARIATE_SHIFT],
-            draws, level,
-        )
-        for draws in others.covariate_shift(pool)
-    ])  # fmt: skip
+    name = "classes by decision" if decided else "recalibrated PCC"
+    parts.append(
+        [
+            _around(
+                draws.mean(axis=0), COVARIATE_SHIFT, name, SENTENCES[COVARIATE_SHIFT], draws, level
+            )
+            for draws in (others.of_decisions if decided else others.covariate_shift)(pool)
+        ]
+    )
     parts.append([_unchanged(others, estimate, level) for estimate in estimates])
-    if estimates[0].unknown is None:
+    if estimates[0].unknown is None and not decided:
         parts.append([
             _beside_unknown("KDEy beside unknown", shares, level)
             for shares in others.with_unknown(pool)
@@ -189,7 +198,7 @@ def _shares(estimate: Estimate) -> Shares:
 
 
 def _unchanged(others: Alternatives, estimate: Estimate, level: float) -> Answer:
-    draws, share = others.unchanged(estimate.n_items), estimate.train_prevalence
+    draws, share = others.unchanged(estimate.n_items), others.quantifier.train_prevalence_
     return _around(share, UNCHANGED_MIX, "reference", SENTENCES[UNCHANGED_MIX], draws, level)
 
 

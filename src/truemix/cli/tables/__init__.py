@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from truemix.cli.tables.arrow import ArrowFile, ArrowStream, ParquetTable
+from truemix.cli.tables.json_lines import JsonLinesTable
 from truemix.cli.tables.npz import NpzTable
+from truemix.cli.tables.part import PartOfTable
 from truemix.cli.tables.source import Source
 from truemix.cli.tables.table import Table
 from truemix.cli.tables.text import TextTable
@@ -14,9 +16,11 @@ _READERS: dict[str, type[Table]] = {
     "Arrow": ArrowFile,
     "Arrow stream": ArrowStream,
     "NPZ": NpzTable,
+    "JSON Lines": JsonLinesTable,
     "text": TextTable,
 }
 _REFUSED = {
+    "JSON": "is a JSON array; write JSON Lines, one object per line, as jq -c '.[]' does.",
     "NPY": "holds a single NumPy array; save it as X in an NPZ file, with numpy.savez, together "
     "with the labels as y.",
     "Feather version 1": "is a Feather file of version 1, which is not read any more; write it "
@@ -29,4 +33,5 @@ def open_table(source: Source) -> Table:
     kind = source.kind()
     if kind in _REFUSED:
         raise InputError(f"{source.name} {_REFUSED[kind]}")
-    return _READERS[kind](source)
+    table = _READERS[kind](source)
+    return table if source.part is None else PartOfTable(table, source.part)

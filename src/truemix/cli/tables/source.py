@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
+import re
 import stat
 import sys
 import tempfile
@@ -17,7 +19,10 @@ from truemix.exceptions import InputError
 
 STDIN = "-"
 # Files that are looked for in folders; each may also be compressed (.gz).
-TABLES = (".csv", ".tsv", ".parquet", ".pq", ".arrow", ".arrows", ".feather", ".ipc", ".npz")
+TABLES = (
+    ".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".arrows", ".feather", ".ipc",
+    ".npz",
+)  # fmt: skip
 _GZIP = b"\x1f\x8b"
 # How files begin, and what is in them then. Other files are text.
 _BEGINNINGS = {
@@ -29,6 +34,8 @@ _BEGINNINGS = {
     b"PK\x05\x06": "NPZ",
     b"\x93NUMPY": "NPY",
 }
+# How text begins that is JSON Lines, and that is an array of objects; other text is CSV or TSV.
+_JSON_LINES, _JSON_ARRAY = re.compile(rb'\s*\{\s*["}]'), re.compile(rb"\s*\[\s*[\[{]")
 _EXTENSIONS = {
     **dict.fromkeys((".parquet", ".pq"), "Parquet"),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), "Arrow"),
@@ -66,20 +73,30 @@ class Budget:
 
 
 @dataclass(frozen=True)
+class RowPart:
+    """The rows of a table that have a label in a column, or those that have none."""
+
+    label: str
+    labelled: bool
+
+
+@dataclass(frozen=True)
 class Source:
     """An input that can be read more than once; messages call it ``name``.
 
-    ``packed_bytes`` is the size of the file that it was unpacked from, if it was.
+    ``packed_bytes`` is the size of the file that it was unpacked from, if it was; ``part`` says
+    which of its rows are meant, if not all are.
     """
 
     name: str
     path: Path
     packed_bytes: int | None = None
+    part: RowPart | None = None
 
     def kind(self) -> str:
         """Return what is in the file by how it begins; stdin has no name, and names change."""
         with self.path.open("rb") as file:
-            beginning = file.read(8)
+            beginning = file.read(1024)
         if not beginning:
             raise InputError(
                 f"{self.name} is empty; expected a table with a header and at least one row."
@@ -93,7 +110,10 @@ class Source:
                 f"{self.name} does not begin like {expected} data; it is damaged or has the wrong "
                 "extension. Write it again, or rename it if it holds text."
             )
-        return "text"
+        text = beginning.removeprefix(codecs.BOM_UTF8)
+        if _JSON_LINES.match(text):
+            return "JSON Lines"
+        return "JSON" if _JSON_ARRAY.match(text) else "text"
 
     def budget(self) -> Budget:
         """Return how much may be unpacked in one pass over the file."""
@@ -159,8 +179,8 @@ def _file(argument: str, stack: ExitStack) -> Source:
             return _copied(file, path.name, Budget(f"{path.name} sends", _MAX_COPY), stack)
     except FileNotFoundError:
         raise InputError(
-            f"There is no file {argument}; expected a table (CSV, TSV, Parquet, Arrow or NPZ), or "
-            "- for stdin. Check the name."
+            f"There is no file {argument}; expected a table (CSV, TSV, JSON Lines, Parquet, Arrow "
+            "or NPZ), or - for stdin. Check the name."
         ) from None
     except InputError:
         raise

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from truemix._archive import UNREADABLE
 from truemix._arrow_columns import check_type
+from truemix._typing import IntArray
 from truemix.cli.tables.source import Source, damaged
 from truemix.exceptions import InputError
 from truemix.validation import MAX_SHOWN, shown, shown_list
@@ -36,6 +37,7 @@ class Column(NamedTuple):
 
 POSTERIOR = Column("posterior", pa.float64())
 LABEL = Column("label", pa.string())
+DECISION = Column("decision", pa.string())
 GROUP = Column("group", pa.string())
 FEATURE = Column("feature", None)
 KEPT = Column(None, pa.string())
@@ -52,6 +54,8 @@ class Table(ABC):
 
     columns: list[str]
     default_label: str | None = None
+    # Where its rows are in the file, if it is a part of one.
+    file_rows: IntArray | None = None
 
     def __init__(self, source: Source) -> None:
         self.source, self.name = source, source.name
@@ -99,7 +103,7 @@ class Table(ABC):
     def _about_missing(self, name: str, what: str, hint: str) -> str:
         lower = {each[:MAX_SHOWN].lower(): each for each in reversed(self.columns[:_MAX_COMPARED])}
         meant = difflib.get_close_matches(name[:MAX_SHOWN].lower(), lower, 1)
-        advice = f"Did you mean {shown(lower[meant[0]])}?" if meant else hint
+        advice = f"Did you mean {shown(lower[meant[0]])}? {hint}" if meant else hint
         listed = shown_list(self.columns)
         there = f"{self.name} has no column {shown(name)} ({what}); its columns are {listed}."
         return f"{there} {advice}".rstrip()

@@ -18,6 +18,7 @@ class Strip:
     reference: float | None
     interval: tuple[float, float] | None
     middle: tuple[float, float] | None
+    range: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,9 @@ class Forest:
 
 
 def forest(
-    entries: Sequence[dict[str, Any]], middles: Sequence[tuple[float, float] | None] | None = None
+    entries: Sequence[dict[str, Any]],
+    middles: Sequence[tuple[float, float] | None] | None = None,
+    ranges: Sequence[dict[str, Any] | None] | None = None,
 ) -> Forest:
     """Return the lines of a table.
 
@@ -40,6 +43,8 @@ def forest(
         ``reference``.
     middles : list of (float, float) or None
         The interval that holds half of the probability, where it is known.
+    ranges : list of dict or None
+        The ``lower`` and ``upper`` bounds of answers under other assumptions, where a check failed.
 
     Returns
     -------
@@ -54,14 +59,21 @@ def forest(
     (0.5, 21.2)
     """
     keys = ("share", "upper", "classify_and_count", "reference")
-    reach = max((float(e[k]) for e in entries for k in keys if e.get(k) is not None), default=1.0)
-    scale = Scale.covering(0.0, max(reach, 0.001), most=6)
-    known = middles if middles is not None else [None] * len(entries)
-    strips = [_strip(entry, mid, scale) for entry, mid in zip(entries, known, strict=True)]
+    values = [entry[key] for entry in entries for key in keys if entry.get(key) is not None]
+    values += [bounds["upper"] for bounds in ranges or () if bounds is not None]
+    scale = Scale.covering(0.0, max(*values, 0.001) if values else 1.0, most=6)
+    missing = [None] * len(entries)
+    parts = zip(entries, middles or missing, ranges or missing, strict=True)
+    strips = [_strip(entry, middle, bounds, scale) for entry, middle, bounds in parts]
     return Forest(scale, strips)
 
 
-def _strip(entry: dict[str, Any], middle: tuple[float, float] | None, scale: Scale) -> Strip:
+def _strip(
+    entry: dict[str, Any],
+    middle: tuple[float, float] | None,
+    bounds: dict[str, Any] | None,
+    scale: Scale,
+) -> Strip:
     reference = entry.get("reference")
     return Strip(
         estimate=scale.at(entry["share"]),
@@ -69,6 +81,7 @@ def _strip(entry: dict[str, Any], middle: tuple[float, float] | None, scale: Sca
         reference=None if reference is None else scale.at(reference),
         interval=None if entry["lower"] is None else scale.span(entry["lower"], entry["upper"]),
         middle=None if middle is None else scale.span(*middle),
+        range=None if bounds is None else scale.span(bounds["lower"], bounds["upper"]),
     )
 
 

@@ -41,6 +41,8 @@ class Scale:
     high: float
     step: float
     margin: float = MARGIN
+    # Ticks are within these: shares are, and differences of shares.
+    bounds: tuple[float, float] = (0.0, 1.0)
 
     @classmethod
     def covering(cls, low: float, high: float, most: int = 5, margin: float = MARGIN) -> Scale:
@@ -58,6 +60,16 @@ class Scale:
         """Return a scale with exactly these limits; ticks are round numbers between them."""
         return cls(low, high, round_step(high - low, most), margin)
 
+    @classmethod
+    def around_zero(cls, low: float, high: float, most: int = 6) -> Scale:
+        """Return a scale of differences, with round limits on both sides of 0."""
+        low, high = min(low, 0.0), max(high, 0.0)
+        if high - low < 1e-4:
+            low, high = -0.01, 0.01
+        step = round_step(high - low, most)
+        low, high = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
+        return cls(max(low, -1.0), min(high, 1.0), step, bounds=(-1.0, 1.0))
+
     def at(self, share: float) -> float:
         """Return where a share is, in percent of the width; beyond the limits, at the end."""
         part = min(max((share - self.low) / (self.high - self.low), 0.0), 1.0)
@@ -70,8 +82,8 @@ class Scale:
 
     def ticks(self, *, inside: bool = False) -> list[Tick]:
         """Return the round shares on the axis; labels in the middle, or kept inside at its ends."""
-        first = math.ceil(max(self.low, 0.0) / self.step - 1e-6)
-        last = math.floor(min(self.high, 1.0) / self.step + 1e-6)
+        first = math.ceil(max(self.low, self.bounds[0]) / self.step - 1e-6)
+        last = math.floor(min(self.high, self.bounds[1]) / self.step + 1e-6)
         digits = digits_of(self.step)
         ticks = []
         for count in range(first, last + 1):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from truemix.report.charts.lines import Dot, path
 from truemix.report.charts.scale import MARGIN, Scale, Tick
-from truemix.report.charts.timeline import Dot, path
 
 
 @dataclass(frozen=True)
