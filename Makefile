@@ -72,9 +72,10 @@ sbom: .venv-release/.done .venv-runtime/.done
 	$(RELEASE)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
 		--output-file dist/truemix.cdx.json .venv-runtime/bin/python
 
-# Compares all versions of constraints.txt with known vulnerabilities; asks a service on the network.
+# Compares all versions of constraints.txt with known vulnerabilities. It asks a service on the
+# network, and fails where that does not know a package.
 audit: .venv-release/.done
-	$(RELEASE)/pip-audit --requirement constraints.txt --no-deps --disable-pip
+	$(RELEASE)/pip-audit --strict --requirement constraints.txt --no-deps --disable-pip
 
 # The core's tests with every address, index and undefined operation checked.
 SANITIZED := tests/core tests/densities tests/test_vector_math.py $(addprefix tests/inference/test_, \
