@@ -6,11 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
 
 from support import posteriors
+from truemix import _progress
 from truemix.cli import main
 
 CLASSES = np.array(["egg", "ham", "spam"])
@@ -57,7 +59,9 @@ def written(folder, reference=None, target=None):
 def run(capsys, *arguments):
     """Run a command in this process."""
     capsys.readouterr()
-    code = main([str(each) for each in arguments])
+    # Here nothing takes long: on a busy machine there should be no lines about progress.
+    with patch.object(_progress, "DELAY", 60.0):
+        code = main([str(each) for each in arguments])
     return Done(code, *capsys.readouterr())
 
 

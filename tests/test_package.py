@@ -42,6 +42,7 @@ HOMES = {
     "truemix.evaluation": ("evaluate",),
     "truemix.exceptions": ("InputError", "InputNote"),
     "truemix.persistence": ("load", "save"),
+    "truemix._progress": ("show_progress",),
     "truemix._threads": ("limit_threads",),
     "truemix.trust": ("backtest",),
 }  # fmt: skip

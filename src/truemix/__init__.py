@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         selection,
         simplex,
     )
+    from truemix._progress import show_progress
     from truemix._threads import limit_threads
     from truemix.estimates import Estimate, EstimateSet
     from truemix.evaluation import evaluate
@@ -80,6 +81,7 @@ __all__ = [
     "protocols",
     "save",
     "selection",
+    "show_progress",
     "simplex",
 ]
 
@@ -90,6 +92,7 @@ _HOME = {
     "InputError": "truemix.exceptions",
     "InputNote": "truemix.exceptions",
     "limit_threads": "truemix._threads",
+    "show_progress": "truemix._progress",
     "evaluate": "truemix.evaluation",
     "load": "truemix.persistence",
     "save": "truemix.persistence",

@@ -1,21 +1,31 @@
-"""The one display of progress: a bar or a spinner on stderr, shown only in a terminal.
+"""The one display of progress, on stderr: a line that is redrawn, or a line per step.
 
-What draws it, rich, is imported when something is shown. Lines that are written to stderr in the
-meantime appear above it.
+Work that takes long says what it is and how far it has come (:func:`progress`). The first one that
+is open owns the display; work inside of it adds to its line. In a terminal or a notebook the line
+appears after a fraction of a second, and a thread of its own keeps it alive, because compiled loops
+do not hold the interpreter lock. Elsewhere nothing is shown, unless the owner has a function that
+writes lines, as the command line has: then one line per step. What draws in terminals, rich, is
+imported when something is shown. Lines that are written to stderr in the meantime appear above it.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Protocol
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any, Protocol
 
-# How long work goes on, in seconds, before a line says so where nothing can be drawn, and how long
-# until the next one.
-PATIENCE = 10.0
-_BETWEEN_LINES = 60.0
+from truemix._escaping import visible
+
+# Seconds until work gives a sign of life.
+DELAY = 0.3
+# Seconds between two looks at a notebook's line, and between two lines where nothing can be drawn.
+_REDRAWN, _BETWEEN_LINES = 0.5, 60.0
+# What is left is guessed from this many seconds on.
+_KNOWN = 1.0
+_BAR, _NOTEBOOK_COLUMNS = 20, 110
 
 
 class Advance(Protocol):
@@ -34,6 +44,239 @@ class ShowFiles(Protocol):
         ...
 
 
+class Work:
+    """One piece of work, and how far it has come.
+
+    Parameters
+    ----------
+    what : str
+        What is done, such as "quantify"; may be empty if ``unit`` says enough.
+    total : int, optional
+        How many units there are, if that is known.
+    unit : str
+        What is counted, such as "groups"; of "rows" the speed is shown, too.
+    elapsed : bool
+        Show the time spent instead of the time left, which assumes that steps take equally long.
+
+    Examples
+    --------
+    >>> work = Work("quantify", 12, "groups")
+    >>> work.advance(3)
+    >>> work.about(work.start + 2.0)
+    'quantify: 3 of 12 groups, 6 s left'
+    """
+
+    def __init__(
+        self, what: str, total: int | None = None, unit: str = "", *, elapsed: bool = False
+    ) -> None:
+        self.what, self.total, self.unit, self.elapsed = what, total, unit, elapsed
+        self.start = time.monotonic()
+        self.done, self.remark = 0, ""
+        # The share of the work that is done, if it is not that of units.
+        self.part: float | None = None
+
+    def advance(self, n: int = 1, remark: str = "") -> None:
+        """Count units as done; a remark stands behind their number."""
+        self.done += n
+        self.remark = remark
+
+    def say(self, remark: str) -> None:
+        """Show a remark."""
+        self.remark = remark
+
+    @property
+    def share(self) -> float | None:
+        """How much of the work is done, if that is known."""
+        if self.part is not None:
+            return self.part
+        return min(self.done / self.total, 1.0) if self.total else None
+
+    def about(self, now: float) -> str:
+        """Return what is done and how far it has come, as text; nothing without name and steps."""
+        if not self.what and not self.done:
+            return self.remark
+        seconds = max(now - self.start, 0.0)
+        parts = []
+        if self.unit == "rows" and self.done:
+            parts.append(about_rows(self.done, None if self.part else self.total, seconds))
+        elif self.unit and self.total:
+            parts.append(f"{self.done:,} of {self.total:,} {self.unit}")
+        elif self.unit and self.done:
+            parts.append(f"{self.done:,} {self.unit}")
+        share = self.share
+        rows = self.unit == "rows" and self.part is None
+        if self.elapsed and self.done:
+            parts.append(_duration(seconds))
+        elif share is not None and 0.0 < share < 1.0 and seconds >= _KNOWN and not rows:
+            parts.append(f"{_duration(seconds * (1.0 - share) / share)} left")
+        if self.remark:
+            parts.append(self.remark)
+        return ": ".join(filter(None, [self.what, ", ".join(parts)]))
+
+
+class _Display:
+    """The line of the work that is open, and the thread that keeps it alive."""
+
+    def __init__(self, tell: Callable[[str], None] | None) -> None:
+        self.stack: list[Work] = []
+        self.owner = threading.get_ident()
+        self._tell = tell
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True, name="truemix progress")
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def text(self) -> str:
+        """Return what all open work says, from the outermost to the innermost."""
+        now = time.monotonic()
+        # A step of the command line and the call that it makes may have the same name.
+        said = dict.fromkeys(work.about(now) for work in list(self.stack))
+        return visible(" · ".join(filter(None, said)))
+
+    def _watch(self) -> None:
+        if self._stop.wait(DELAY):
+            return
+        if in_terminal():
+            self._in_terminal()
+        elif self._tell is not None:
+            self._as_lines(self._tell)
+        else:
+            self._in_notebook()
+
+    def _in_terminal(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+        from rich.progress_bar import ProgressBar
+        from rich.spinner import Spinner
+        from rich.table import Table
+        from rich.text import Text
+
+        spinner = Spinner("dots")
+
+        def line() -> Table:
+            shares = [work.share for work in list(self.stack)]
+            known = [share for share in shares if share is not None]
+            bar = [ProgressBar(total=1.0, completed=known[0], width=_BAR)] if known else []
+            row = Table.grid(padding=(0, 1))
+            row.add_row(spinner, *bar, Text(self.text(), no_wrap=True, overflow="ellipsis"))
+            return row
+
+        console = Console(stderr=True)
+        with Live(get_renderable=line, console=console, transient=True, refresh_per_second=8):
+            self._stop.wait()
+
+    def _in_notebook(self) -> None:
+        """Redraw a line of plain text, which notebooks show as terminals do."""
+        shown = 0
+        while True:
+            text = self.text()[:_NOTEBOOK_COLUMNS]
+            if not _write(f"\r{text:<{shown}}"):
+                return
+            shown = len(text)
+            if self._stop.wait(_REDRAWN):
+                _write(f"\r{'':<{shown}}\r")
+                return
+
+    def _as_lines(self, tell: Callable[[str], None]) -> None:
+        tell(f"{visible(self.stack[0].what)} …")
+        while not self._stop.wait(_BETWEEN_LINES):
+            tell(self.text())
+
+
+_shown = True
+_display: _Display | None = None
+
+
+@contextmanager
+def progress(
+    what: str,
+    total: int | None = None,
+    unit: str = "",
+    *,
+    shown: bool = True,
+    inside: bool = False,
+    elapsed: bool = False,
+    tell: Callable[[str], None] | None = None,
+) -> Iterator[Work]:
+    """Show how far work has come while the block runs; yield the work, to be advanced.
+
+    Parameters
+    ----------
+    what, total, unit, elapsed
+        As for :class:`Work`.
+    shown : bool
+        Whether to show anything.
+    inside : bool
+        Show it only as part of other work: alone it is too short, or not worth a line.
+    tell : callable, optional
+        Writes a line where none can be redrawn: one when work takes longer than a fraction of a
+        second, and one a minute.
+
+    Examples
+    --------
+    >>> with progress("quantify", 2, "groups") as work:
+    ...     for group in ("May", "June"):
+    ...         work.advance()
+    """
+    global _display  # noqa: PLW0603
+    work, display = Work(what, total, unit, elapsed=elapsed), _display
+    if display is not None:
+        # Threads that share the work have nothing to add to its line.
+        if not shown or not _shown or display.owner != threading.get_ident():
+            yield work
+            return
+        display.stack.append(work)
+        try:
+            yield work
+        finally:
+            display.stack.remove(work)
+        return
+    drawn = tell is not None or in_terminal() or in_notebook()
+    if inside or not shown or not _shown or not drawn:
+        yield work
+        return
+    display = _Display(tell)
+    display.stack.append(work)
+    _display = display
+    display.start()
+    try:
+        yield work
+    finally:
+        _display = None
+        display.stop()
+
+
+def show_progress(shown: bool = True) -> AbstractContextManager[Any]:
+    """Show the progress of long work in terminals and notebooks, or do not; it is shown by default.
+
+    Parameters
+    ----------
+    shown : bool
+        Whether to show it, from now on; in a ``with`` statement, until its end.
+
+    Examples
+    --------
+    >>> import truemix
+    >>> with truemix.show_progress(False):
+    ...     pass  # nothing is shown here
+    """
+    global _shown
+    before, _shown = _shown, bool(shown)
+
+    def restore() -> None:
+        global _shown  # noqa: PLW0603
+        _shown = before
+
+    stack = ExitStack()
+    stack.callback(restore)
+    return stack
+
+
 def in_terminal() -> bool:
     """Return whether stderr is a terminal; one that is closed is none."""
     try:
@@ -42,17 +285,31 @@ def in_terminal() -> bool:
         return False
 
 
+def in_notebook() -> bool:
+    """Return whether this is a notebook, whose kernel has loaded IPython."""
+    if "IPython" not in sys.modules:
+        return False
+    shell = sys.modules["IPython"].get_ipython()
+    return hasattr(shell, "kernel")
+
+
+def _write(text: str) -> bool:
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (AttributeError, OSError, ValueError):
+        return False
+    return True
+
+
+# --- what is shown most -----------------------------------------------------------------------
+
+
 @contextmanager
 def progress_spinner(what: str, *, shown: bool = True) -> Iterator[Callable[[str], None]]:
-    """Show a spinner while the block runs; yield a function that adds to its text."""
-    if not shown or not in_terminal():
-        yield lambda more: None
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    with Console(stderr=True).status(Text(what)) as status:
-        yield lambda more: status.update(Text(f"{what}: {more}"))
+    """Show that something is done; yield a function that takes a remark about it."""
+    with progress(what, shown=shown) as work:
+        yield work.say
 
 
 @contextmanager
@@ -60,8 +317,6 @@ def progress_bar(
     what: str, total: int | None = None, *, shown: bool = True, elapsed: bool = False
 ) -> Iterator[Advance]:
     """Show a bar while the block runs; yield a function that advances it by one step.
-
-    Nothing is shown if stderr is not a terminal.
 
     Parameters
     ----------
@@ -72,7 +327,7 @@ def progress_bar(
     shown : bool
         Whether to show anything.
     elapsed : bool
-        Show the time spent instead of the time left, which assumes that steps take equally long.
+        Show the time spent instead of the time left.
 
     Examples
     --------
@@ -80,24 +335,11 @@ def progress_bar(
     ...     for name in ("a.csv", "b.csv"):
     ...         advance(f"last: {name}")
     """
-    if not shown or not in_terminal():
-        yield lambda remark="", total=None: None
-        return
-    from rich import progress as rich
-    from rich.console import Console
-
-    columns = (
-        rich.TextColumn("{task.description}", markup=False),
-        rich.BarColumn(),
-        rich.MofNCompleteColumn(),
-        rich.TimeElapsedColumn() if elapsed else rich.TimeRemainingColumn(),
-        rich.TextColumn("{task.fields[remark]}", markup=False),
-    )
-    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total, remark="")
+    with progress("", total, what, shown=shown, elapsed=elapsed) as work:
 
         def advance(remark: str = "", total: int | None = None) -> None:
-            bar.update(task, advance=1, total=total, remark=remark)
+            work.total = work.total if total is None else total
+            work.advance(1, remark)
 
         yield advance
 
@@ -115,7 +357,7 @@ def progress_files(
     total : int
         Number of files.
     tell : callable, optional
-        Takes a line of text now and then if stderr is not a terminal and reading takes long.
+        As for :func:`progress`.
     shown : bool
         Whether to show anything.
 
@@ -124,50 +366,13 @@ def progress_files(
     >>> with progress_files("read", 2) as show:
     ...     show(1, 1000, 0.5)
     """
-    start = time.monotonic()
-    if not shown or not in_terminal():
-        due = start + PATIENCE
-
-        def told(n_files: int, n_rows: int, share: float) -> None:
-            nonlocal due
-            now = time.monotonic()
-            if shown and tell is not None and now >= due:
-                due = now + _BETWEEN_LINES
-                tell(f"{what}: {_about_files(n_files, total, n_rows, share, now - start)}")
-
-        yield told
-        return
-    from rich import progress as rich
-    from rich.console import Console
-
-    columns = (
-        rich.TextColumn("{task.description}", markup=False),
-        rich.BarColumn(),
-        rich.TextColumn("{task.fields[remark]}", markup=False),
-    )
-    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=1.0, remark="")
+    with progress(what, unit="rows", tell=tell, shown=shown) as work:
 
         def show(n_files: int, n_rows: int, share: float) -> None:
-            remark = _about_files(n_files, total, n_rows, share, time.monotonic() - start)
-            bar.update(task, completed=share, remark=remark)
+            work.done, work.part = n_rows, share
+            work.remark = f"{n_files:,} of {total:,} files" if total > 1 else ""
 
         yield show
-
-
-def _about_files(n_files: int, total: int, n_rows: int, share: float, spent: float) -> str:
-    """Return how far reading has come, as text.
-
-    Examples
-    --------
-    >>> _about_files(3, 12, 3_000_000, 0.25, 30.0)
-    '3 of 12 files, 3,000,000 rows, 100,000 per second, 90 s left'
-    """
-    parts = [f"{n_files:,} of {total:,} files"] if total > 1 else []
-    parts.append(about_rows(n_rows, None, spent))
-    if 0.0 < share < 1.0:
-        parts.append(_left(spent * (1.0 - share) / share))
-    return ", ".join(parts)
 
 
 @contextmanager
@@ -176,23 +381,13 @@ def progress_rows(
 ) -> Iterator[Callable[[int], None]]:
     """Show how many rows have been processed; yield a function that takes how many more.
 
-    Shows rows per second and, if the total is known, the time left. Nothing is shown if stderr is
-    not a terminal.
-
     Examples
     --------
     >>> with progress_rows("summarize", 2000) as advance:
     ...     advance(1000)
     """
-    start, done = time.monotonic(), 0
-    with progress_spinner(what, shown=shown) as update:
-
-        def advance(n_rows: int) -> None:
-            nonlocal done
-            done += n_rows
-            update(about_rows(done, total, time.monotonic() - start))
-
-        yield advance
+    with progress(what, total, "rows", shown=shown) as work:
+        yield work.advance
 
 
 def about_rows(done: int, total: int | None, seconds: float) -> str:
@@ -206,19 +401,17 @@ def about_rows(done: int, total: int | None, seconds: float) -> str:
     rate = done / max(seconds, 1e-9)
     text = f"{done:,} rows" if total is None else f"{done:,} of {total:,} rows"
     text = f"{text}, {round(rate):,} per second"
-    return text if total is None else f"{text}, {_left(max(total - done, 0) / rate)}"
+    return text if total is None else f"{text}, {_duration(max(total - done, 0) / rate)} left"
 
 
-def _left(seconds: float) -> str:
-    """Return a time that is left, as precise as it can be known.
+def _duration(seconds: float) -> str:
+    """Return a time, as precise as it can be known.
 
     Examples
     --------
-    >>> _left(6.2), _left(312.0), _left(9000.0)
-    ('6 s left', '5 min left', '2.5 h left')
+    >>> _duration(6.2), _duration(312.0), _duration(9000.0)
+    ('6 s', '5 min', '2.5 h')
     """
     if seconds < 120.0:
-        return f"{seconds:.0f} s left"
-    return (
-        f"{seconds / 60.0:.0f} min left" if seconds < 7200.0 else f"{seconds / 3600.0:.1f} h left"
-    )
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60.0:.0f} min" if seconds < 7200.0 else f"{seconds / 3600.0:.1f} h"

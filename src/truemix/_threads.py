@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numbers
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from truemix import _core
+from truemix._progress import progress
 from truemix.exceptions import InputError
 
 Item = TypeVar("Item")
@@ -79,17 +80,46 @@ def row_blocks(n_rows: int, block: int) -> Iterator[slice]:
         yield slice(start, min(start + block, n_rows))
 
 
-def for_each_block(work: Callable[[slice], None], n_rows: int, block: int) -> None:
+# Fewer rows are done before anybody can read their number.
+MANY_ROWS = 10_000
+
+
+def with_progress(blocks: Iterable[slice], n_rows: int, what: str = "") -> Iterator[slice]:
+    """Yield blocks of rows, and show how many rows are done as part of other work.
+
+    Examples
+    --------
+    >>> list(with_progress(row_blocks(3, 2), 3))
+    [slice(0, 2, None), slice(2, 3, None)]
+    """
+    with progress(what, n_rows, "rows", inside=True, shown=n_rows >= MANY_ROWS) as work:
+        for rows in blocks:
+            yield rows
+            work.advance(rows.stop - rows.start)
+
+
+def for_each_block(
+    work: Callable[[slice], None], n_rows: int, block: int, unit: str | None = None
+) -> None:
     """Call ``work`` on each block of rows, on all cores; the first error is raised.
 
     The blocks do not depend on the number of cores, so neither do the results. An error, Ctrl-C
-    too, ends the other blocks within a fraction of a second.
+    too, ends the other blocks within a fraction of a second. With a ``unit`` (rows, bags, …) the
+    progress of work around it says how many are done.
     """
     blocks = list(row_blocks(n_rows, block))
+    with progress("", n_rows, unit or "", shown=unit is not None, inside=True) as shown:
+        _for_each(work, blocks, lambda rows: shown.advance(rows.stop - rows.start))
+
+
+def _for_each(
+    work: Callable[[slice], None], blocks: list[slice], finished: Callable[[slice], None]
+) -> None:
     workers = min(n_threads(), len(blocks))
     if workers <= 1:
         for rows in blocks:
             work(rows)
+            finished(rows)
         return
     together = _core.Cancellation()
 
@@ -99,15 +129,17 @@ def for_each_block(work: Callable[[slice], None], n_rows: int, block: int) -> No
 
     with ThreadPoolExecutor(workers) as pool:
         try:
-            for _ in pool.map(run, blocks):
-                pass
+            for rows, _ in zip(blocks, pool.map(run, blocks), strict=True):
+                finished(rows)
         except BaseException:
             together.cancel()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
 
 
-def map_on_cores(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+def map_on_cores(
+    work: Callable[[Item], Result], items: Sequence[Item], unit: str | None = None
+) -> list[Result]:
     """Return ``work(item)`` for each item: many at once, each on one core, or one on all cores.
 
     Examples
@@ -116,14 +148,19 @@ def map_on_cores(work: Callable[[Item], Result], items: Sequence[Item]) -> list[
     [1, 4, 8]
     """
     if len(items) < n_threads():
-        return [work(item) for item in items]
+        with progress("", len(items), unit or "", shown=unit is not None, inside=True) as shown:
+            done = []
+            for item in items:
+                done.append(work(item))
+                shown.advance()
+        return done
     results: dict[int, Result] = {}
 
     def run(block: slice) -> None:
         with limit_threads(1):
             results[block.start] = work(items[block.start])
 
-    for_each_block(run, len(items), 1)
+    for_each_block(run, len(items), 1, unit)
     return [results[number] for number in range(len(items))]
 
 

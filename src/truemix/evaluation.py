@@ -9,6 +9,7 @@ import numpy as np
 
 from truemix import metrics as measures
 from truemix._optional import require
+from truemix._progress import progress
 from truemix._typing import FloatArray, IntArray
 from truemix.estimates import Estimate
 from truemix.estimates.intervals import check_level
@@ -87,10 +88,13 @@ def evaluate(
     rows = [bag.index for bag in bags]
     truth = np.array([bag.prevalence for bag in bags])
     frames = []
-    for name, quantifier in named.items():
-        shown = name or type(quantifier).__name__
-        columns = _columns(quantifier, X, rows, truth, metrics, level)
-        frames.append(pd.DataFrame({"quantifier": shown, "bag": np.arange(len(bags)), **columns}))
+    with progress("evaluate", len(named), "quantifiers") as work:
+        for name, quantifier in named.items():
+            shown = name or type(quantifier).__name__
+            columns = _columns(quantifier, X, rows, truth, metrics, level)
+            columns = {"quantifier": shown, "bag": np.arange(len(bags)), **columns}
+            frames.append(pd.DataFrame(columns))
+            work.advance()
     return pd.concat(frames, ignore_index=True)
 
 

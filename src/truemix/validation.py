@@ -90,6 +90,7 @@ RANGES = {
     "most": Range(1, 1e6),
     "n_jobs": Range(-1000, 1000, "-1 is all cores."),
     "n_parts": Range(2, 1e4),
+    "n_items": Range(1, 1e15),
     "n_samples": Range(0, 1e8),
     "n_classes": Range(1, 1e4),
 }

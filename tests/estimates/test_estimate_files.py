@@ -100,7 +100,7 @@ def test_damage_anywhere_is_an_error(tmp_path):
         ({}, {"classes": np.array([["a", "b"]])}, r"classes has type <U1 and shape \(1, 2\)"),
         ({}, {"more": np.zeros(2)}, "holds more, which does not belong there"),
         ({"more": 1}, {}, "its header does not hold what an estimate has"),
-        ({"n_items": 0}, {}, "n_items is no whole number of at least 1"),
+        ({"n_items": -1}, {}, "n_items is no whole number of at least 0"),
         ({"n_items": True}, {}, "n_items is no whole number"),
         ({"method": 3}, {}, "method is no text"),
         ({"diagnostics": {"failed": "all"}}, {}, "failed in its diagnostics is not a list"),

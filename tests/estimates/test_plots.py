@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from estimate_support import estimate, sampled
+from estimate_support import doubtful, estimate, sampled
 from truemix import InputError
 
 
@@ -68,6 +68,41 @@ def test_no_text_crosses_the_edge_of_the_figure():
         box = figure.get_tightbbox()
         assert box.min.min() > -0.02
         assert (box.max < figure.get_size_inches() + 0.02).all()
+
+
+def test_classes_are_sorted_by_share_on_demand():
+    e = sampled([2, 9, 4])
+    (ax,) = e.plot(sort="share").axes
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names == ["class 1", "class 2", "class 0"]
+    dots = {line.get_label(): line.get_xdata() for line in ax.lines}
+    np.testing.assert_array_equal(dots["counted"], e.classify_and_count[[1, 2, 0]])
+    np.testing.assert_array_equal(dots["estimate, 95 % interval"], e.prevalence[[1, 2, 0]])
+
+
+def test_three_classes_are_a_forest_unless_a_triangle_is_asked_for():
+    assert len(sampled([2, 3, 4]).plot().axes[0].get_yticklabels()) == 3
+    assert not sampled([2, 3, 4]).plot(kind="ternary").axes[0].axison
+
+
+def test_a_failed_check_adds_the_range_over_other_assumptions():
+    e = doubtful(sampled([2, 3, 4]))
+    (ax,) = e.plot(sort="share").axes
+    order = np.argsort(-e.prevalence)
+    segments = np.array(ax.collections[0].get_segments())
+    np.testing.assert_allclose(segments[:, :, 0], e.range()[order])
+    assert "range over other assumptions" in texts(ax.figure)
+    assert "range over other assumptions" not in texts(sampled([2, 3, 4]).plot())
+
+
+def test_long_names_take_two_lines_and_are_cut_in_the_middle():
+    long = np.array(["first " * 9, "unbroken" * 9, "short"])
+    (ax,) = sampled([2, 3, 4], classes=long).plot().axes
+    assert [label.get_text() for label in ax.get_yticklabels()] == [
+        "first first first first\nfirst firs…irst first first ",
+        "unbrokenunbrokenunbrokenun\nbrokenun…nunbrokenunbroken",
+        "short",
+    ]
 
 
 def test_markers_can_be_left_out():

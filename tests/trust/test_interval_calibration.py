@@ -68,7 +68,7 @@ def test_the_factor_is_bounded_where_draws_have_no_width():
 
 def test_bags_are_estimated_by_references_outside_them():
     """With a tiny bandwidth an item resembles itself alone: its own class would be certain."""
-    options = {"bandwidth": 1e-3, "shrinkage": 0.0, "reference_uncertainty": None}
+    options = {"bandwidth": 1e-4, "shrinkage": 0.0, "reference_uncertainty": None}
     quantifier = fitted(**options)
     P, codes = quantifier.references_
     outside = list(reference_bags(quantifier, (P, codes), 50, 30, 100, seed=0))

@@ -8,9 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
-from truemix.estimates.plots import BLUE, GREY, ORANGE, ShownFigure
+from truemix.estimates.plots.style import BLUE, GREY, ORANGE, ShownFigure, checked_axes
 from truemix.estimates.text import items
-from truemix.exceptions import InputError
 
 if TYPE_CHECKING:
     from truemix.checks.shift_check import ShiftCheck
@@ -21,11 +20,8 @@ def draw(check: ShiftCheck, ax: Axes | None) -> Figure | SubFigure:
     if ax is None:
         figure = ShownFigure(figsize=(5.5, 3.2), layout="constrained")
         ax = figure.add_subplot()
-    elif not isinstance(ax, Axes):
-        raise InputError(
-            f"ax is an object of type {type(ax).__name__!r}; expected matplotlib Axes, as "
-            "plt.subplots() returns them."
-        )
+    else:
+        ax = checked_axes(ax)
     limit = float(np.quantile(check.null, 1.0 - check.level))
     ax.hist(check.null, bins=40, color=BLUE, alpha=0.5, label="mixes of references")
     ax.axvline(limit, color=GREY, linestyle="--", label=f"level {check.level:g}")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from truemix._progress import progress
 from truemix._seeds import resolved_seed
 from truemix._threads import map_on_cores, one_blas_thread
 from truemix._typing import FloatArray, IntArray, Seed
@@ -78,6 +79,11 @@ def label_shift(
     False
     """
     known = check_can_be_checked(quantifier)
+    with progress("check label shift"):
+        return _label_shift(known, X, level, random_state)
+
+
+def _label_shift(known: Quantifier, X: Any, level: float, random_state: Seed) -> ShiftCheck:
     if isinstance(X, Summary) or is_batched(X):
         summary = X if isinstance(X, Summary) else known.summarize(X)
         pool = pool_of_summaries([summary])
@@ -188,7 +194,7 @@ def _checks(
     seed: int,
 ) -> list[ShiftCheck]:
     most = max_bags(level, len(targets))
-    found = map_on_cores(lambda target: compare(statistics, target, most), targets)
+    found = map_on_cores(lambda target: compare(statistics, target, most), targets, "checks")
     nulls = [each.null_statistics for each in found]
     adjusted = step_down(np.array([each.statistic for each in found]), nulls)
     critical = critical_value(nulls, level)

@@ -11,6 +11,7 @@ from truemix._optional import require
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.checks._multiple import discoveries
 from truemix.estimates.intervals import check_level
+from truemix.estimates.text import Table, largest, left_out, percent, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -298,6 +299,22 @@ class ShiftCheck:
 
     def __repr__(self) -> str:
         return f"Label shift: {self.verdict} at level {self.level:g}\n{self.explanation}"
+
+    def _repr_html_(self) -> str:
+        shown = largest(np.abs(self.class_scores))
+        rows = [
+            (
+                shown_name(self.labels.tolist()[k]),
+                percent(float(self.prevalence[k])),
+                f"{self.class_scores[k]:+.1f}",
+                f"{self.class_adjusted[k]:.3g}",
+            )
+            for k in shown.tolist()
+        ]
+        header = ("class", "best mix", "deviation", "p (all classes)")
+        title = f"Label shift: {self.verdict} at level {self.level:g} (p = {self.p_value:.2g})"
+        below = [self.explanation, *left_out(self.labels, shown, "classes that deviate less")]
+        return Table(title, header, rows, below).html()
 
 
 def _records(columns: dict[str, AnyArray]) -> list[dict[str, Any]]:

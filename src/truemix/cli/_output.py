@@ -14,6 +14,7 @@ import typer
 
 from truemix._escaping import visible
 from truemix._files import atomic_write, find_destination
+from truemix._progress import show_progress
 from truemix.cli._options import Format, OutputOptions
 from truemix.cli._progress import Progress
 from truemix.cli._streams import flush_stdout, tell, write_stdout
@@ -40,7 +41,7 @@ def reporting(
     """Refuse files that cannot be written, then show progress, notes and what was written."""
     check_outputs(files, inputs)
     progress = Progress(quiet=output.quiet, timings=output.timings)
-    with progress.warnings_as_notes():
+    with show_progress(not output.quiet), progress.warnings_as_notes():
         yield progress
     for name in filter(None, files.values()):
         progress.show(f"Wrote {name}")

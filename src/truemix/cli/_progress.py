@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from truemix._progress import PATIENCE, ShowFiles, in_terminal, progress_files, progress_spinner
+from truemix._progress import ShowFiles, in_terminal, progress, progress_files
 from truemix.cli._streams import tell
 
 Update = Callable[[str], None]
@@ -42,25 +41,17 @@ class Progress:
             tell(text)
 
     @contextmanager
-    def step(self, what: str, *, spinner: bool = True) -> Iterator[Update]:
-        """Time the block, with a spinner in a terminal; yield a function that adds to its text.
+    def step(self, what: str) -> Iterator[Update]:
+        """Time the block and show it; yield a function that adds to its text.
 
-        Where there is no terminal, a line says what takes long.
+        Where there is no terminal, one line says what is done.
         """
-        shown = spinner and not self.quiet
-        waiting = threading.Timer(PATIENCE, tell, [f"{what} …"])
-        waiting.daemon = True
-        if shown and not in_terminal():
-            waiting.start()
-        try:
-            with self._timed(what), progress_spinner(what, shown=shown) as update:
-                yield update
-        finally:
-            waiting.cancel()
+        with self._timed(what), progress(what, shown=not self.quiet, tell=tell) as work:
+            yield work.say
 
     @contextmanager
     def reading(self, what: str, n_files: int) -> Iterator[ShowFiles]:
-        """Time the block, with a bar in a terminal and a line now and then elsewhere."""
+        """Time the block and show it, as a step."""
         with (
             self._timed(what),
             progress_files(what, n_files, tell=tell, shown=not self.quiet) as show,

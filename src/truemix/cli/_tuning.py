@@ -159,7 +159,7 @@ def search(
     searching = GridSearch(
         candidate, inside, metric=metric, refit=False, verbose=not progress.quiet
     )
-    with progress.step("search", spinner=False), training(reference):
+    with progress.step("search"), training(reference):
         searching.fit(reference.X, reference.labels.items)
     settings = []
     for record in sorted(searching.records_, key=lambda record: record["rank"]):

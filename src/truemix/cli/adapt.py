@@ -65,9 +65,10 @@ def _content(estimate: Estimate, level: float) -> dict[str, Any]:
     """Return the class weights as plain numbers and text."""
     from truemix._version import __version__
     from truemix.estimates.checks import LABEL_SHIFT, not_checked, point_method
-    from truemix.estimates.importance_weights import weight_columns
+    from truemix.estimates.importance_weights import reference_shares, weight_columns
     from truemix.report.plain import plain_name
 
+    reference = reference_shares(estimate).tolist()
     columns = {name: each.tolist() for name, each in weight_columns(estimate, level).items()}
     classes = [
         {
@@ -76,7 +77,7 @@ def _content(estimate: Estimate, level: float) -> dict[str, Any]:
             "lower": columns["lower"][place] if "lower" in columns else None,
             "upper": columns["upper"][place] if "upper" in columns else None,
             "share": float(estimate.prevalence[place]),
-            "reference": float(estimate.train_prevalence[place]),
+            "reference": reference[place],
         }
         for place, label in enumerate(estimate.classes.tolist())
     ]

@@ -106,7 +106,7 @@ def _tested(
         raise InputError(f"{learner.name} holds no labelled items.")
     if method.prior:
         learner.quantifier.set_params(prior=prior_of(method.prior, reference.labels.classes))
-    with progress.step("backtest", spinner=False), training(reference):
+    with progress.step("backtest"), training(reference):
         return backtest_method(
             learner.quantifier,
             reference.X,

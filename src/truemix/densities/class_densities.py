@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from truemix import _core
-from truemix._threads import for_each_block, row_blocks
+from truemix._threads import for_each_block, row_blocks, with_progress
 from truemix._typing import BoolArray, FloatArray, IntArray
 from truemix.densities._tiles import (
     TILES_BYTES,
@@ -88,7 +88,8 @@ class ClassDensities:
         totals = self._class_totals(weights)
         n_classes, scales = self.reference.shape[1], self._scales
         result = np.empty((len(scales), len(target), n_classes))
-        for rows in row_blocks(len(target), _rows_at_once(8 * n_classes * (2 + len(scales)))):
+        blocks = row_blocks(len(target), _rows_at_once(8 * n_classes * (2 + len(scales))))
+        for rows in with_progress(blocks, len(target)):
             Z, place = self._targets(target[rows])
             nearest = np.full((len(Z), n_classes), np.inf)
             sums = np.zeros((len(scales), len(Z), n_classes))
@@ -191,7 +192,8 @@ class ClassDensities:
         held = item_bytes * len(self.codes) <= PIECES_BYTES
         pieces = list(self._pieces(weightings, precision)) if held else None
         largest = totals.max(axis=0)
-        for rows in row_blocks(len(targets.coordinates), rows_at_once):
+        n_rows = len(targets.coordinates)
+        for rows in with_progress(row_blocks(n_rows, rows_at_once), n_rows):
             Z = targets.coordinates[rows]
             found = WeightedSums(
                 np.full((len(Z), n_classes), np.inf),

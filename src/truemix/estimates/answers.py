@@ -157,3 +157,8 @@ class Sensitivity:
         from truemix.estimates.text import sensitivity_table
 
         return sensitivity_table(self).text()
+
+    def _repr_html_(self) -> str:
+        from truemix.estimates.text import sensitivity_table
+
+        return sensitivity_table(self).html()

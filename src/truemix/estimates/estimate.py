@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from truemix._optional import require
+from truemix._progress import progress
 from truemix._typing import AnyArray, FloatArray
 from truemix.estimates.answers import Sensitivity
 from truemix.estimates.checks import Check
 from truemix.estimates.comparison import Comparison, compare
 from truemix.estimates.draw_origin import DrawOrigin
 from truemix.estimates.events import DrawsByClass, probability_of
-from truemix.estimates.export import arviz_data, estimate_frame
+from truemix.estimates.export import arviz_data, estimate_frame, write_report
 from truemix.estimates.files import load_estimate, save_estimate
+from truemix.estimates.given_draws import fields_of_draws
 from truemix.estimates.intervals import interval_of, too_few_draws
 from truemix.estimates.regions import Region, region_of
 from truemix.estimates.text import estimate_table
@@ -43,12 +45,13 @@ class Estimate:
         Class labels; everything per class is in this order.
     prevalence : ndarray of shape (K,)
         Estimated share of each class, summing to one; with draws, their mean.
-    classify_and_count : ndarray of shape (K,)
+    classify_and_count : ndarray of shape (K,) or None
         The uncorrected estimate: the share of items that the classifier assigns to each class.
-    train_prevalence : ndarray of shape (K,)
+        None where it is not known (:meth:`from_draws`), and so for ``train_prevalence``.
+    train_prevalence : ndarray of shape (K,) or None
         Shares in the reference.
     n_items : int
-        Number of items in the batch.
+        Number of items in the batch; 0 where it is not known.
     method : str
         Name of the quantifier.
     settings : dict
@@ -114,8 +117,8 @@ class Estimate:
 
     classes: AnyArray
     prevalence: FloatArray
-    classify_and_count: FloatArray
-    train_prevalence: FloatArray
+    classify_and_count: FloatArray | None
+    train_prevalence: FloatArray | None
     n_items: int
     method: str
     settings: dict[str, Any] = field(default_factory=dict)
@@ -136,7 +139,8 @@ class Estimate:
         check_choice(self.estimand, "estimand", ESTIMANDS)
         K = len(self.classes)
         for name in ("prevalence", "classify_and_count", "train_prevalence"):
-            if np.shape(getattr(self, name)) != (K,):
+            unknown = getattr(self, name) is None and name != "prevalence"
+            if not unknown and np.shape(getattr(self, name)) != (K,):
                 raise InputError(
                     f"{name} has shape {np.shape(getattr(self, name))}; expected one share for "
                     f"each of the {K} classes."
@@ -161,6 +165,65 @@ class Estimate:
                     f"{name} has shape {shape}; expected one row per draw and one column for each "
                     f"of the {K} classes."
                 )
+
+    @classmethod
+    def from_draws(
+        cls,
+        classes: Any,
+        draws: Any,
+        *,
+        n_items: int | None = None,
+        estimand: str = "population",
+        train_prevalence: Any = None,
+        classify_and_count: Any = None,
+        method: str = "own sampler",
+    ) -> Self:
+        """Return an estimate from draws of the mix that another sampler made.
+
+        Parameters
+        ----------
+        classes : sequence
+            Class labels, in the order of the columns of ``draws``.
+        draws : array-like of shape (draws, K) or (chains, draws, K), or data frame
+            Draws from the posterior of the mix: finite, at least 0, each row summing to 1. A data
+            frame's columns are matched by class name.
+        n_items : int, optional
+            Number of items in the batch.
+        estimand : {"population", "batch"}
+            What the draws are of: the mix of the source, or of these very items.
+        train_prevalence : array-like of shape (K,) or dict, optional
+            Shares in the reference, which :meth:`weights` and :meth:`adapt` need.
+        classify_and_count : array-like of shape (K,) or dict, optional
+            Shares of the classifier's decisions.
+        method : str
+            A name for the method.
+
+        Returns
+        -------
+        Estimate
+            What needs something that is not known, or the items themselves, says so.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from truemix import Estimate
+        >>> draws = np.random.default_rng(0).dirichlet([71, 31], size=1000)
+        >>> Estimate.from_draws(["ham", "spam"], draws)
+        own sampler: the mix
+        class  estimate       interval
+        ham      69.7 %  60.9 – 78.4 %
+        spam     30.3 %  21.6 – 39.1 %
+        95 % equal-tailed intervals; the mix of the source they come from (population)
+        """
+        fields = fields_of_draws(
+            classes,
+            draws,
+            n_items=n_items,
+            train_prevalence=train_prevalence,
+            classify_and_count=classify_and_count,
+            method=method,
+        )
+        return cls(estimand=estimand, **fields)
 
     # --- the mix and how sure we are ----------------------------------------------------------
 
@@ -251,7 +314,12 @@ class Estimate:
         """
         draws = self._need_draws("region")
         counts = self.estimand == "batch" or not draws.all()
-        half_an_item = 0.5 / max(self.n_items, 1) if counts else None
+        if counts and not self.n_items:
+            raise InputError(
+                "region needs the number of items, because some draws are exactly 0; pass n_items "
+                "to Estimate.from_draws."
+            )
+        half_an_item = 0.5 / self.n_items if counts else None
         return region_of(draws, kind, level, smallest_share=half_an_item)
 
     def probability(self, event: Callable[[DrawsByClass], Any]) -> float:
@@ -429,7 +497,9 @@ class Estimate:
         Performance
             ``accuracy``, ``precision``, ``recall`` and ``confusion``, each with an interval.
         """
-        return self._need_batch("performance").performance(self, level)
+        batch = self._need_batch("performance")
+        with progress("estimate performance"):
+            return batch.performance(self, level)
 
     def choose_items(self, n: int, *, random_state: Any = None) -> pd.DataFrame:
         """Return items whose labels would help most: a probability sample.
@@ -448,14 +518,16 @@ class Estimate:
             it was chosen. Both are needed by ``quantify(X, labels=…, inclusion=…)``.
         """
         batch = self._need_batch("choose_items")
-        frame: pd.DataFrame = batch.choose_items(self, n, random_state).frame()
+        with progress("choose items"):
+            frame: pd.DataFrame = batch.choose_items(self, n, random_state).frame()
         return frame
 
     def plot(
         self,
         ax: Axes | None = None,
         *,
-        kind: str | None = None,
+        kind: str = "forest",
+        sort: str = "class",
         level: float = 0.95,
         reference: bool = True,
         counted: bool = True,
@@ -466,24 +538,29 @@ class Estimate:
         ----------
         ax : Axes, optional
             Where to draw; a new figure by default.
-        kind : {"forest", "ternary"}, optional
+        kind : {"forest", "ternary"}
             One line per class, or the triangle of all mixes of three classes with the draws and
-            their region. By default the triangle for three classes with draws.
+            their region.
+        sort : {"class", "share"}
+            Classes in their own order, or the largest share first.
         level : float
             Level of the intervals or of the region.
         reference, counted : bool
-            Whether to mark the mix of the reference, and the classify-and-count estimate.
+            Whether to mark the mix of the reference, and the classify-and-count estimate, where
+            they are known.
 
         Returns
         -------
         Figure
             Shows itself in notebooks; ``savefig`` writes it. It is not known to pyplot, so there
-            is nothing to close, and no global style is changed.
+            is nothing to close, and no global style is changed. If the check of label shift failed,
+            a bar shows the range over other assumptions (:meth:`range`).
         """
         require("matplotlib", "Estimate.plot()")
-        from truemix.estimates import plots
+        from truemix.estimates.plots.forest import draw
 
-        return plots.draw(self, ax, kind=kind, level=level, reference=reference, counted=counted)
+        marks = {"reference": reference, "counted": counted}
+        return draw(self, ax, kind=kind, sort=sort, level=level, **marks)
 
     def to_arviz(self) -> Any:
         """Return the draws for ArviZ.
@@ -493,9 +570,28 @@ class Estimate:
         InferenceData or DataTree
             As the installed ArviZ has it. The posterior holds ``prevalence`` (the population view)
             and ``batch``, as far as there are draws of them, with dimensions chain, draw and class.
+
+        Notes
+        -----
+        Where draws are spread over replicates of the references, each of four chains holds the
+        draws of a quarter of them, so that ``arviz.summary`` shows how well the mean over all
+        replicates is known. Otherwise chains are those of the sampler. They are of equal length: of
+        longer ones the last draws are left out.
         """
         self._need_draws("to_arviz")
         return arviz_data(self)
+
+    def report(self, path: str | os.PathLike[str], *, level: float = 0.95) -> None:
+        """Write the page that ``truemix estimate --report`` writes: one HTML file, no script.
+
+        Parameters
+        ----------
+        path : path
+            The file to write; it appears whole or not at all.
+        level : float
+            Level of the intervals.
+        """
+        write_report(self, path, level)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the estimate to a file of numbers and text, without pickle.
@@ -538,14 +634,16 @@ class Estimate:
                     f"{what} at level {level:g} needs the batch itself, which saved estimates do "
                     f"not hold; this one holds answers at level {self.answers.level:g}."
                 )
-        found: Sensitivity = self._need_batch(what).sensitivity(self, level)
+        batch = self._need_batch(what)
+        with progress("try other assumptions"):
+            found: Sensitivity = batch.sensitivity(self, level)
         return found
 
     def _need_batch(self, what: str) -> Any:
         if self.batch is None:
             raise InputError(
-                f"{what} needs the batch itself, which saved estimates do not hold; ask the "
-                "estimate that quantify returns, before it is saved."
+                f"{what} needs the batch itself, which saved estimates and those from draws do not "
+                "hold; ask the estimate that quantify returns, before it is saved."
             )
         return self.batch
 

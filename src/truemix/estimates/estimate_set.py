@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from truemix._group_order import GroupOrder, group_order, key_columns
 from truemix._optional import require
 from truemix._typing import FloatArray
-from truemix.estimates.comparison import prob_increase_since
+from truemix.estimates.changes import change_between, changes_frame
+from truemix.estimates.comparison import Comparison, prob_increase_since
 from truemix.estimates.estimate import Estimate
-from truemix.estimates.text import shown_name
+from truemix.estimates.export import write_report
+from truemix.estimates.group_files import load_estimates, save_estimates
+from truemix.estimates.text import group_name, groups_table
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
 
 # Columns of a frame beside those of each estimate.
 _ADDED = ("n_items", "prob_increase")
@@ -108,14 +114,142 @@ class EstimateSet(Mapping[Hashable, Estimate]):
             parts.append(part)
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
+    def compare(self, *groups: Hashable, level: float = 0.95) -> Comparison:
+        """Return what changed between two groups: ``compare("week 12", "week 9")``.
+
+        Parameters
+        ----------
+        *groups : hashable
+            Two groups, the later one first, as in ``new.compare(old)``. Without any, the last group
+            is compared with the first, which must follow each other.
+        level : float
+            Level of the intervals.
+
+        Returns
+        -------
+        Comparison
+            As :meth:`Estimate.compare` returns it.
+        """
+        return change_between(self, groups, level)
+
+    def changes(self, level: float = 0.95) -> pd.DataFrame:
+        """Return what changed from each group to the next.
+
+        Parameters
+        ----------
+        level : float
+            Level of the intervals.
+
+        Returns
+        -------
+        DataFrame
+            One row per step and class: ``group``, ``before_group``, ``class`` and the columns of
+            :meth:`Comparison.frame`: ``before``, ``now``, ``difference`` and, with draws,
+            ``lower``, ``upper`` and ``prob_increase``. The groups must follow each other.
+        """
+        return changes_frame(self, level)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        kind: str | None = None,
+        classes: Sequence[Any] | None = None,
+        sort: str = "class",
+        level: float = 0.95,
+        reference: bool = True,
+        counted: bool = True,
+    ) -> Figure | SubFigure:
+        """Draw the estimates of all groups, one panel per class.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw, if there is a single panel; a new figure by default.
+        kind : {"timeline", "forest"}, optional
+            The groups from left to right, joined by lines, or below each other. By default a
+            timeline if they follow each other.
+        classes : sequence, optional
+            Which classes to draw. By default all, of many those that are largest in any group, of
+            two the second.
+        sort : {"class", "share"}
+            Panels in the order of the classes, or the largest share first.
+        level : float
+            Level of the intervals.
+        reference, counted : bool
+            Whether to mark the mix of the reference, and the classify-and-count estimate.
+
+        Returns
+        -------
+        Figure
+            As of :meth:`Estimate.plot`. Each panel has its own scale, so that small classes can be
+            read. Groups whose check of label shift failed are marked, with the range over other
+            assumptions. Dates are where they are in time, and lines end at gaps.
+        """
+        require("matplotlib", "EstimateSet.plot()")
+        from truemix.estimates.plots.panels import draw_groups
+
+        return draw_groups(
+            self,
+            ax,
+            kind=kind,
+            classes=classes,
+            sort=sort,
+            level=level,
+            reference=reference,
+            counted=counted,
+        )
+
+    def report(self, path: str | os.PathLike[str], *, level: float = 0.95) -> None:
+        """Write the page that ``truemix estimate --by … --report`` writes: one file, no script.
+
+        Parameters
+        ----------
+        path : path
+            The file to write; it appears whole or not at all.
+        level : float
+            Level of the intervals.
+        """
+        write_report(self, path, level)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the estimates of all groups to one file of numbers and text, without pickle.
+
+        Parameters
+        ----------
+        path : path
+            The file to write, any name; it appears whole or not at all. Groups are text, numbers,
+            dates, or tuples of them, estimates of the same classes.
+        """
+        save_estimates(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read estimates that :meth:`save` has written.
+
+        Parameters
+        ----------
+        path : path
+            The file; reading it cannot run code.
+
+        Returns
+        -------
+        EstimateSet
+        """
+        estimates, by, every = load_estimates(Estimate, path)
+        return cls(estimates, by=by, every=every)
+
     def __repr__(self) -> str:
         if not self:
             return "EstimateSet: no groups"
         lines = [f"EstimateSet: {len(self)} groups"]
         for place, estimate in enumerate(self.values()):
-            name = shown_name(", ".join(map(str, self.order.parts(place))))
+            name = group_name(self.order.parts(place))
             lines.append(f"[{name}] {estimate!r}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return groups_table(self).html()
 
 
 def _prob_increase(now: Estimate, before: Estimate | None) -> FloatArray:

@@ -28,6 +28,8 @@ E = TypeVar("E", bound="Estimate")
 KIND = ArchiveKind("estimate", "Estimate.save")
 TEXT = ("method", "estimand")
 ARRAYS = ("prevalence", "classify_and_count", "train_prevalence")
+# Those that are not known of estimates from draws.
+OPTIONAL = ARRAYS[1:]
 DRAWS = ("draws", "other_draws")
 UNKNOWN = "unknown_"
 ANSWERS = "answers"
@@ -41,10 +43,10 @@ NO_JSON = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 def save_estimate(estimate: Estimate, path: str | os.PathLike[str]) -> None:
     """Write an estimate to a file."""
-    header, arrays = _contents(estimate)
+    header, arrays = contents(estimate)
     try:
         # An estimate that could not be read again is not written.
-        _read(type(estimate), header, arrays)
+        estimate_of(type(estimate), header, arrays)
     except InputError as error:
         raise InputError(f"This estimate cannot be saved: {error}.") from None
     write_archive(path, KIND, header, arrays)
@@ -55,12 +57,13 @@ def load_estimate(kind: type[E], path: str | os.PathLike[str]) -> E:
     header, arrays = read_archive(path, KIND)
     del header["version"]
     try:
-        return _read(kind, header, arrays)
+        return estimate_of(kind, header, arrays)
     except UNREADABLE as error:
         raise damaged(path, KIND, error) from None
 
 
-def _contents(estimate: Estimate) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+def contents(estimate: Estimate) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    """Return everything in an estimate as a header and arrays."""
     header = {
         **{name: getattr(estimate, name) for name in TEXT},
         "n_items": int(estimate.n_items),
@@ -96,11 +99,15 @@ def _about_answers(found: Sensitivity) -> dict[str, Any]:
 # --- reading ----------------------------------------------------------------------------------
 
 
-def _read(kind: type[E], header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> E:
+def estimate_of(kind: type[E], header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> E:
     """Return the estimate that a header and arrays describe, or raise for what is wrong."""
     left = dict(arrays)
     classes = read_classes(left)
-    fields = {name: read_shares(left, name, classes.shape) for name in ARRAYS}
+    fields: dict[str, Any] = {
+        name: read_shares(left, name, classes.shape)
+        for name in ARRAYS
+        if name in left or name not in OPTIONAL
+    }
     draws = {n: read_shares(left, n, (None, len(classes))) for n in DRAWS if n in left}
     n_draws = len(draws["draws"]) if "draws" in draws else None
     if any(len(each) != n_draws or not n_draws for each in draws.values()):
@@ -108,6 +115,7 @@ def _read(kind: type[E], header: Mapping[str, Any], arrays: Mapping[str, AnyArra
     fields |= draws
     for name in (*fields, "classes"):
         del left[name]
+    fields |= {name: None for name in OPTIONAL if name not in fields}
     unknown = _unknown(header["unknown"], left, n_draws)
     origin = _origin(header["source"], left, n_draws)
     answers = _answers(header.get(ANSWERS), left, classes)
@@ -119,7 +127,7 @@ def _read(kind: type[E], header: Mapping[str, Any], arrays: Mapping[str, AnyArra
         raise InputError("its header does not hold what an estimate has")
     return kind(
         classes=classes,
-        n_items=_whole(header["n_items"], "n_items", minimum=1),
+        n_items=_whole(header["n_items"], "n_items", minimum=0),
         method=_text(header["method"], "method"),
         estimand=_text(header["estimand"], "estimand"),
         settings=_mapping(header["settings"], "settings"),

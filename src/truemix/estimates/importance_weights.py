@@ -28,22 +28,33 @@ def weight_columns(estimate: Estimate, level: float) -> dict[str, FloatArray]:
     columns = {"weight": importance_weights(estimate)}
     if estimate.draws is not None:
         # A weight is a share times a constant, and so are the bounds.
-        bounds = estimate.interval(level) / estimate.train_prevalence[:, None]
+        bounds = estimate.interval(level) / reference_shares(estimate)[:, None]
         columns["lower"], columns["upper"] = bounds.T
     return columns
 
 
 def importance_weights(estimate: Estimate) -> FloatArray:
     """Return estimated over reference share, for each class."""
-    absent = np.flatnonzero(~(estimate.train_prevalence > 0))
+    reference = reference_shares(estimate)
+    absent = np.flatnonzero(~(reference > 0))
     if absent.size:
         label = estimate.classes.tolist()[absent[0]]
         raise InputError(
-            f"Class {label!r} has the share {estimate.train_prevalence[absent[0]]} in the "
+            f"Class {label!r} has the share {reference[absent[0]]} in the "
             "reference, so its weight is not defined; expected a positive share of each class in "
             "train_prevalence."
         )
-    return np.asarray(estimate.prevalence / estimate.train_prevalence)
+    return np.asarray(estimate.prevalence / reference)
+
+
+def reference_shares(estimate: Estimate) -> FloatArray:
+    """Return the shares in the reference, or raise if they are not known."""
+    if estimate.train_prevalence is None:
+        raise InputError(
+            "Weights need the shares in the reference, which this estimate does not hold; pass "
+            "train_prevalence to Estimate.from_draws."
+        )
+    return estimate.train_prevalence
 
 
 def adapt_posteriors(estimate: Estimate, posteriors: Any) -> FloatArray:

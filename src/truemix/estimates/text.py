@@ -13,6 +13,8 @@ from truemix._escaping import visible
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.estimates.answers import NEXT_STEP
 from truemix.estimates.checks import COUNTING, LABEL_SHIFT, point_method
+from truemix.estimates.given_draws import GIVEN
+from truemix.estimates.names import plain_name
 
 if TYPE_CHECKING:
     from truemix.estimates.answers import Sensitivity
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 MAX_ROWS_SHOWN = 30
 MAX_NAME = 40
+# Classes beside each other in a table of groups.
+MAX_COLUMNS = 8
 LEVEL_SHOWN = 0.95
 DASH = "\N{EN DASH}"
 ESTIMANDS = {
@@ -83,15 +87,17 @@ def _html_row(cells: Sequence[str]) -> str:
 
 def estimate_table(estimate: Estimate) -> Table:
     """Return what the repr of an estimate shows."""
-    shown = _largest(estimate.prevalence)
+    shown = largest(estimate.prevalence)
     columns = {"estimate": _column(percent, estimate.prevalence[shown])}
     if estimate.draws is not None:
         columns["interval"] = intervals(estimate.interval(LEVEL_SHOWN)[shown], DASH, " %")
     if estimate.answers is not None:
         columns["range"] = intervals(estimate.answers.range()[shown], DASH, " %")
-    columns["counted"] = _column(percent, estimate.classify_and_count[shown])
-    columns["reference"] = _column(percent, estimate.train_prevalence[shown])
-    below = _left_out(estimate.classes, shown, "smaller classes")
+    if estimate.classify_and_count is not None:
+        columns["counted"] = _column(percent, estimate.classify_and_count[shown])
+    if estimate.train_prevalence is not None:
+        columns["reference"] = _column(percent, estimate.train_prevalence[shown])
+    below = left_out(estimate.classes, shown, "smaller classes")
     if estimate.draws is not None:
         below.append(about_intervals(LEVEL_SHOWN, estimate.estimand))
     if estimate.unknown is not None:
@@ -99,13 +105,19 @@ def estimate_table(estimate: Estimate) -> Table:
     below += about_decisions(estimate.diagnostics) + about_labels(estimate.diagnostics)
     below += [check.explanation for check in estimate.checks.values() if check.passed]
     method = point_method(estimate.method, estimate.settings)
-    if LABEL_SHIFT not in estimate.checks and method not in COUNTING:
+    given = estimate.diagnostics.get("sampler") == GIVEN
+    if LABEL_SHIFT not in estimate.checks and method not in COUNTING and not given:
         below.append("Label shift: not checked; quantify(X, check=True) does.")
     below += [f"Note: {sentence}" for sentence in estimate.warnings()]
     if estimate.answers is not None:
         below += about_range(estimate.answers.summary(), subject_of(estimate.prevalence))
-    title = f"{estimate.method}: the mix of {items(estimate.n_items)}"
-    return _table(title, estimate.classes[shown], columns, below)
+    return _table(title_of(estimate), estimate.classes[shown], columns, below)
+
+
+def title_of(estimate: Estimate) -> str:
+    """Return what an estimate is of, as the title of a table or a picture."""
+    of = f" of {items(estimate.n_items)}" if estimate.n_items else ""
+    return f"{estimate.method}: the mix{of}"
 
 
 def subject_of(shares: FloatArray) -> int:
@@ -134,7 +146,7 @@ def about_range(found: dict[str, Any], number: int) -> list[str]:
 
 def sensitivity_table(found: Sensitivity) -> Table:
     """Return what the repr of a sensitivity analysis shows: one row per answer."""
-    shown = _largest(found.answers[0].prevalence)
+    shown = largest(found.answers[0].prevalence)
     names = [shown_name(label) for label in found.classes[shown].tolist()]
     rows = [
         (
@@ -144,7 +156,7 @@ def sensitivity_table(found: Sensitivity) -> Table:
         for each in found.answers
     ]
     rows.append(("range", *intervals(found.range()[shown], DASH, " %")))
-    below = _left_out(found.classes, shown, "smaller classes")
+    below = left_out(found.classes, shown, "smaller classes")
     below.append(f"{percent_level(found.level)} equal-tailed intervals")
     return Table("The mix under different assumptions", ("assumption", *names), rows, below)
 
@@ -179,22 +191,71 @@ def about_decisions(diagnostics: Mapping[str, Any]) -> list[str]:
 
 def comparison_table(comparison: Comparison) -> Table:
     """Return what the repr of a comparison shows."""
-    shown = _largest(np.abs(comparison.difference))
+    shown = largest(np.abs(comparison.difference))
     columns = {
         "before": _column(percent, comparison.before[shown]),
         "now": _column(percent, comparison.now[shown]),
         "change": [percent(x, sign="+", unit="") for x in comparison.difference[shown].tolist()],
     }
-    below = _left_out(comparison.classes, shown, "classes that changed less")
+    below = left_out(comparison.classes, shown, "classes that changed less")
     if comparison.interval is not None and comparison.prob_increase is not None:
         columns["interval"] = intervals(comparison.interval[shown], "to", "", sign="+")
         columns["rose"] = _column(chance, comparison.prob_increase[shown])
         below.append(about_intervals(comparison.level, "population"))
-    title = (
-        f"{comparison.method}: the change of the mix in percentage points, "
-        f"{items(comparison.n_items)} after {items(comparison.n_items_before)}"
-    )
+    title = f"{comparison.method}: the change of the mix in percentage points"
+    if comparison.n_items and comparison.n_items_before:
+        title += f", {items(comparison.n_items)} after {items(comparison.n_items_before)}"
     return _table(title, comparison.classes[shown], columns, below)
+
+
+def groups_table(estimates: Mapping[Any, Estimate]) -> Table:
+    """Return groups as rows, with the shares of the largest classes and their intervals."""
+    every = list(estimates.values())
+    if not every:
+        return Table("EstimateSet: no groups", ("group",), [])
+    last = every[-1]
+    names = {label: shown_name(label) for label in last.classes.tolist()}
+    peaks = [max(_share(each, label) for each in every) for label in names]
+    widest = np.argsort(-np.array(peaks), kind="stable")[:MAX_COLUMNS]
+    shown = [list(names)[k] for k in sorted(widest.tolist())]
+    failed = [not all(check.passed for check in each.checks.values()) for each in every]
+    first = max(0, len(every) - MAX_ROWS_SHOWN)
+    rows = []
+    for (group, each), fails in list(zip(estimates.items(), failed, strict=True))[first:]:
+        cells = [_share_cell(each, label) for label in shown]
+        check = ["failed" if fails else ""] if any(failed) else []
+        rows.append((group_name(group), f"{each.n_items:,}", *cells, *check))
+    header = ("group", "items", *(names[label] for label in shown))
+    below = [f"… and {first} groups before: see .frame()"] if first else []
+    left = len(names) - len(shown)
+    below += [f"… and {left} smaller classes: see .frame()"] if left else []
+    if last.draws is not None:
+        below.append(about_intervals(LEVEL_SHOWN, last.estimand))
+    methods = " and ".join(dict.fromkeys(each.method for each in every))
+    title = f"{methods}: {len(every)} group{'s' * (len(every) != 1)}"
+    return Table(title, (*header, *(["check"] if any(failed) else [])), rows, below)
+
+
+def _place(estimate: Estimate, label: Any) -> int | None:
+    labels = estimate.classes.tolist()
+    return labels.index(label) if label in labels else None
+
+
+def _share(estimate: Estimate, label: Any) -> float:
+    place = _place(estimate, label)
+    return 0.0 if place is None else float(estimate.prevalence[place])
+
+
+def _share_cell(estimate: Estimate, label: Any) -> str:
+    """Return a share with its interval, ``31.8 % (27.8 – 36.1)``."""
+    place = _place(estimate, label)
+    if place is None:
+        return DASH
+    share = percent(estimate.prevalence[place])
+    if estimate.draws is None:
+        return share
+    lower, upper = (percent(end, unit="") for end in estimate.interval(LEVEL_SHOWN)[place].tolist())
+    return f"{share} ({lower} {DASH} {upper})"
 
 
 def items(count: int) -> str:
@@ -243,19 +304,33 @@ def shown_name(label: Any, most: int = MAX_NAME) -> str:
     return f"{name[: most - 1 - end]}…{name[len(name) - end :]}"
 
 
+def group_name(group: Any, most: int = MAX_NAME) -> str:
+    """Return the name of a group on one line.
+
+    Examples
+    --------
+    >>> import datetime
+    >>> group_name(datetime.datetime(2026, 5, 1)), group_name(("north", 3))
+    ('2026-05-01', 'north, 3')
+    """
+    return shown_name(plain_name(group), most)
+
+
 def _table(title: str, classes: AnyArray, columns: dict[str, list[str]], below: list[str]) -> Table:
     names = [shown_name(label) for label in classes.tolist()]
     rows = list(zip(names, *columns.values(), strict=True))
     return Table(title, ("class", *columns), rows, below)
 
 
-def _largest(values: FloatArray) -> IntArray:
+def largest(values: FloatArray) -> IntArray:
+    """Return which rows a table shows: all, or of many the largest."""
     if len(values) <= MAX_ROWS_SHOWN:
         return np.arange(len(values))
     return np.argsort(-values, kind="stable")[:MAX_ROWS_SHOWN]
 
 
-def _left_out(classes: AnyArray, shown: IntArray, what: str) -> list[str]:
+def left_out(classes: AnyArray, shown: IntArray, what: str) -> list[str]:
+    """Return a line about the rows that a table does not show, if there are any."""
     left = len(classes) - len(shown)
     return [f"… and {left} {what}: see .frame()"] if left else []
 

@@ -226,5 +226,5 @@ def settle(
     statistics = {**history[-1], "ess": min(history[-1]["ess"], float(n_draws))}
     return Settled(
         np.ascontiguousarray(values[returned]),
-        {**statistics, **kernel.report(), "thinning": thinning},
+        {**statistics, **kernel.report(), "thinning": thinning, "chains": kernel.n_chains},
     )

@@ -107,7 +107,7 @@ def solve_bags(
     def work(block: slice) -> None:
         fits[block] = [solve(number) for number in range(block.start, block.stop)]
 
-    for_each_block(work, len(bags), 1)
+    for_each_block(work, len(bags), 1, "batches")
     return [fit for fit in fits if fit is not None]
 
 
@@ -224,7 +224,7 @@ def draw_bags(
             )
             samples[number] = MixtureSample(*results)
 
-    for_each_block(work, len(bags), 1)
+    for_each_block(work, len(bags), 1, "batches")
     return [sample for sample in samples if sample is not None]
 
 

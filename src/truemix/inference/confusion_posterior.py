@@ -107,7 +107,7 @@ class ConfusionPosterior(BaseEstimator):
                     sample.diagnostics.update(bag.sampling_error(observations, solve))
                 samples[number] = sample
 
-        for_each_block(work, len(given), 1)
+        for_each_block(work, len(given), 1, "batches")
         return [result_of(samples[number], self.estimand) for number in range(len(given))]
 
     def infer_in_turn(

@@ -15,7 +15,7 @@ from truemix._replicate_budget import (
     fits_in_single,
     replicates_at_once,
 )
-from truemix._threads import row_blocks
+from truemix._threads import row_blocks, with_progress
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
 from truemix.inference._checks import check_rows
@@ -148,7 +148,7 @@ class Replicates:
         shape = len(numbers), self.n_items, self.n_columns
         matrices: Any = np.empty(shape, dtype=np.float16)
         rows_at_once = max(1, FILL_BYTES // (8 * len(numbers) * self.n_columns))
-        for items in row_blocks(self.n_items, rows_at_once):
+        for items in with_progress(row_blocks(self.n_items, rows_at_once), self.n_items):
             part = self._of_items(numbers, items)
             # Column by column, which is faster than along rows that are so short.
             peaks = reduce(np.maximum, [part[..., k] for k in range(self.n_columns)])

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truemix._progress import progress
 from truemix._threads import for_each_block, n_threads, row_blocks
 from truemix._typing import BoolArray, FloatArray, IntArray, Seed
 from truemix.exceptions import InputError
@@ -116,17 +117,19 @@ def sample_blocks(
         for bag in bags:
             _check_whole(bag)
     runs: list[ReplicateRun] = []
-    for numbers, block in blocks:
-        if n_replicates == 1:
-            # A single matrix gives the same draws as sample_mixtures.
-            return draw_bags(check_matrix(block[0]), bags, settings, seeds)
-        used = numbers < n_replicates
-        checked = _check_replicates(block if used.all() else block[used], bags)
-        if not runs:
-            runs = _plan_runs(checked[0], bags, n_replicates, settings, seeds)
-        _extend(runs, checked, numbers[used])
-        # Free the block before the next one is made: both may not fit into memory.
-        del block, checked
+    with progress("", n_replicates, "replicates", inside=True) as work:
+        for numbers, block in blocks:
+            if n_replicates == 1:
+                # A single matrix gives the same draws as sample_mixtures.
+                return draw_bags(check_matrix(block[0]), bags, settings, seeds)
+            used = numbers < n_replicates
+            checked = _check_replicates(block if used.all() else block[used], bags)
+            if not runs:
+                runs = _plan_runs(checked[0], bags, n_replicates, settings, seeds)
+            _extend(runs, checked, numbers[used])
+            work.advance(int(used.sum()))
+            # Free the block before the next one is made: both may not fit into memory.
+            del block, checked
     return [_mixture(run) for run in runs]
 
 
@@ -189,7 +192,7 @@ def _extend(runs: list[ReplicateRun], matrices: FloatArray, numbers: IntArray) -
     if matrices[0].size > LARGE:
         work(slice(0, len(jobs)))
     else:
-        for_each_block(work, len(jobs), 1)
+        for_each_block(work, len(jobs), 1, "blocks of draws")
 
 
 def mix_samples(samples: list[MixtureSample]) -> MixtureSample:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from truemix._progress import progress
 from truemix._typing import BoolArray, FloatArray, IntArray
 from truemix.densities.distinct import distinct_rows
 from truemix.inference.batched import mixes_under_each
@@ -106,14 +107,18 @@ def choose_smoothing(
     n_bags = _between(MIN_BAGS, N_SHARES // len(classes), N_BAGS)
     relative = SAMPLING / np.sqrt(len(targets) / len(classes))
     errors = np.empty((len(shrinkages), len(bandwidths), 0))
-    for number in range(_between(1, FEW_REFERENCES // len(codes), MAX_ROUNDS)):
-        fold = folds_of(codes, rng, _between(N_FOLDS, FOLDED_ROWS // len(codes), MAX_FOLDS))
-        bag_seed = int(rng.integers(2**32))
-        heats = _heats(codes, targets, (FIRST_BAGS if number == 0 else n_bags, n_bags), bag_seed)
-        scores = _Scores((posteriors, codes, fold), kernel, bandwidths, shrinkages)
-        for heat in heats:
-            running = _running(errors, n_bags, relative)
-            errors = np.concatenate([errors, scores.errors(heat, running)], axis=2)
+    n_rounds = _between(1, FEW_REFERENCES // len(codes), MAX_ROUNDS)
+    with progress("choose the kernel", n_rounds * n_bags, "bags", inside=True) as work:
+        for number in range(n_rounds):
+            fold = folds_of(codes, rng, _between(N_FOLDS, FOLDED_ROWS // len(codes), MAX_FOLDS))
+            bag_seed = int(rng.integers(2**32))
+            first = FIRST_BAGS if number == 0 else n_bags
+            heats = _heats(codes, targets, (first, n_bags), bag_seed)
+            scores = _Scores((posteriors, codes, fold), kernel, bandwidths, shrinkages)
+            for heat in heats:
+                running = _running(errors, n_bags, relative)
+                errors = np.concatenate([errors, scores.errors(heat, running)], axis=2)
+                work.advance(len(heat.bags))
     best = [
         {
             "bandwidth": float(bandwidths[j]),

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from truemix._progress import progress
 from truemix._saved_arrays import read_floats, read_integers, read_number, read_shares
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.densities import KERNELS
@@ -204,16 +205,18 @@ class KernelDensity(BaseEstimator):
         """
         matrices = np.empty((len(numbers), *posteriors.shape), dtype=np.float32)
         setting = self.shared_work(numbers)
-        for tie in np.unique(setting):
-            rows = np.flatnonzero(setting == tie)
-            densities = self._tied[tie]
-            weights = reference_weights(len(self._counts), numbers[rows], seed, self._counts)
-            parts = unseen_parts(self._kept_counts(), numbers[rows], seed)
-            alone = len(rows) == len(numbers)
-            out = matrices if alone else np.empty((len(rows), *posteriors.shape), matrices.dtype)
-            densities.relative_log_likelihoods(posteriors, weights, out, parts)
-            if not alone:
-                matrices[rows] = out
+        with progress("densities", len(numbers), "replicates", inside=True) as work:
+            for tie in np.unique(setting):
+                rows = np.flatnonzero(setting == tie)
+                alone = len(rows) == len(numbers)
+                shape = (len(rows), *posteriors.shape)
+                out = matrices if alone else np.empty(shape, matrices.dtype)
+                weights = reference_weights(len(self._counts), numbers[rows], seed, self._counts)
+                parts = unseen_parts(self._kept_counts(), numbers[rows], seed)
+                self._tied[tie].relative_log_likelihoods(posteriors, weights, out, parts)
+                if not alone:
+                    matrices[rows] = out
+                work.advance(len(rows))
         return matrices
 
     def _kept_counts(self) -> IntArray:

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.utils import ClassifierTags, get_tags
 
+from truemix._progress import progress
 from truemix._saved_arrays import read_classes, read_shares, read_text
 from truemix._strict_json import MAX_DIGITS
 from truemix._typing import AnyArray, FloatArray, IntArray
@@ -140,8 +141,9 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         """
         scoring = self.scoring()
         codes, order = read_labels(X, y, classes)
-        posteriors, scorer = scoring.score_references(X, codes, order)
-        self.fit_scored(posteriors, codes, order, scorer)
+        with progress("fit"):
+            posteriors, scorer = scoring.score_references(X, codes, order)
+            self.fit_scored(posteriors, codes, order, scorer)
         self.remember_columns(X)
         return self
 
@@ -201,12 +203,13 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         -------
         Estimate
         """
-        batch = ScoredBatch(self, self._summary(X), X if in_memory(X) else None)
-        labelled = self._labelled(batch, labels, inclusion, assumption)
-        places = [batch.row_of_item] if check and batch.knows_items else None
-        # Labels decide between assumptions.
-        answers = labelled is None
-        [estimate] = estimates_of_batches([batch], places, check=check, answers=answers)
+        with progress("quantify"):
+            batch = ScoredBatch(self, self._summary(X), X if in_memory(X) else None)
+            labelled = self._labelled(batch, labels, inclusion, assumption)
+            places = [batch.row_of_item] if check and batch.knows_items else None
+            # Labels decide between assumptions.
+            answers = labelled is None
+            [estimate] = estimates_of_batches([batch], places, check=check, answers=answers)
         return estimate if labelled is None else labelled.applied_to(estimate)
 
     def quantify_by(
@@ -246,18 +249,19 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
         >>> {month: each.n_items for month, each in found.items()}
         {'2024-01': 1, '2024-02': 2}
         """
-        if isinstance(X, Mapping) and groups is None:
-            given = {group: self._summary(each) for group, each in X.items()}
-            summaries = in_order(by_longer_periods(given, every))
-        else:
-            summaries = self.summarize_by(X, groups, every=every)
-        if not summaries:
-            raise InputError("X has no groups; expected a summary of at least one.")
-        parts = [ScoredBatch(self, summary) for summary in summaries.values()]
-        places = None
-        if check and groups is not None and in_memory(X):
-            places = places_of(self, list(summaries.values()), X, groups, every)
-        found = estimates_of_batches(parts, places, check=check)
+        with progress("quantify"):
+            if isinstance(X, Mapping) and groups is None:
+                given = {group: self._summary(each) for group, each in X.items()}
+                summaries = in_order(by_longer_periods(given, every))
+            else:
+                summaries = self.summarize_by(X, groups, every=every)
+            if not summaries:
+                raise InputError("X has no groups; expected a summary of at least one.")
+            parts = [ScoredBatch(self, summary) for summary in summaries.values()]
+            places = None
+            if check and groups is not None and in_memory(X):
+                places = places_of(self, list(summaries.values()), X, groups, every)
+            found = estimates_of_batches(parts, places, check=check)
         by = key_names(groups)
         return EstimateSet(dict(zip(summaries, found, strict=True)), by=by, every=every)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from truemix._progress import progress
 from truemix._typing import FloatArray, IntArray
 from truemix.estimates import Estimate
 from truemix.estimates.checks import LABEL_SHIFT, Check
@@ -53,7 +54,12 @@ def estimates_of_batches(
     counted = None
     if quantifier.given_decisions is None:
         counted = [summary.classify_and_count for summary in summaries]
-    estimates = list(estimates_of_pool(quantifier, pool, checks, counted))
+    estimates = []
+    several = len(summaries) > 1
+    with progress("", len(summaries), "groups", shown=several, inside=True) as work:
+        for each in estimates_of_pool(quantifier, pool, checks, counted):
+            estimates.append(each)
+            work.advance()
     for summary, estimate in zip(summaries, estimates, strict=True):
         error = estimate.diagnostics.pop("sampling_error", None)
         estimate.diagnostics["summary"] = {

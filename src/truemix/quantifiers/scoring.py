@@ -18,6 +18,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing
 
+from truemix._progress import progress
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
 from truemix.quantifiers.content_order import feature_order
@@ -137,17 +138,22 @@ class Scoring:
         """Return out-of-fold posteriors of the references, and the model of each fold."""
         labels, models = classes[codes], []
         posteriors = np.empty((len(codes), len(classes)))
-        for train, test in _folds(self.cv, features, codes, classes):
-            model = clone(self.classifier).fit(_safe_indexing(features, train), labels[train])
-            held_out = _safe_indexing(features, test)
-            posteriors[test] = _scores(model, held_out, classes, hard=self.hard)
-            models.append(model)
+        folds = list(_folds(self.cv, features, codes, classes))
+        with progress("train", len(folds), "folds", inside=True) as work:
+            for train, test in folds:
+                model = clone(self.classifier).fit(_safe_indexing(features, train), labels[train])
+                held_out = _safe_indexing(features, test)
+                posteriors[test] = _scores(model, held_out, classes, hard=self.hard)
+                models.append(model)
+                work.advance()
         return posteriors, models
 
     def refit(self, features: Any, codes: IntArray, classes: AnyArray) -> Any:
         """Return the classifier trained on all references."""
         order = feature_order(features, codes)
-        return clone(self.classifier).fit(_safe_indexing(features, order), classes[codes[order]])
+        table, labels = _safe_indexing(features, order), classes[codes[order]]
+        with progress("train on all references", inside=True):
+            return clone(self.classifier).fit(table, labels)
 
 
 @dataclass(frozen=True)

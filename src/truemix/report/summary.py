@@ -321,11 +321,15 @@ def _classes(estimate: Estimate, before: Estimate | None, level: float) -> list[
         "share": estimate.prevalence.tolist(),
         "lower": lower,
         "upper": upper,
-        "classify_and_count": estimate.classify_and_count.tolist(),
-        "reference": estimate.train_prevalence.tolist(),
+        "classify_and_count": _numbers(estimate.classify_and_count, missing),
+        "reference": _numbers(estimate.train_prevalence, missing),
         "prob_increase": missing if increase is None else increase.tolist(),
     }
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _numbers(shares: FloatArray | None, missing: list[None]) -> list[Any]:
+    return missing if shares is None else shares.tolist()
 
 
 def _quantiles(estimate: Estimate) -> dict[str, Any] | None:

@@ -8,9 +8,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import NullFormatter, PercentFormatter
 
-from truemix.estimates.plots import BLUE, GREY, LITERAL, ORANGE, PALE, SKY, ShownFigure
+from truemix.estimates.plots.style import (
+    BLUE,
+    GREY,
+    LITERAL,
+    ORANGE,
+    PALE,
+    SKY,
+    ShownFigure,
+    checked_axes,
+)
 from truemix.estimates.text import percent_level
-from truemix.exceptions import InputError
 
 if TYPE_CHECKING:
     from truemix.trust.backtest import Backtest
@@ -20,12 +28,7 @@ def draw(tested: Backtest, ax: Axes | None) -> Figure | SubFigure:
     """Draw a backtest; see :meth:`truemix.trust.backtest.Backtest.plot`."""
     summary = tested.summary()
     if ax is not None:
-        if not isinstance(ax, Axes):
-            raise InputError(
-                f"ax is an object of type {type(ax).__name__!r}; expected matplotlib Axes, as "
-                "plt.subplots() returns them."
-            )
-        _errors(summary, ax)
+        _errors(summary, checked_axes(ax))
         return ax.figure
     n_panels = 1 if summary["soft_coverage"] is None else 2
     figure = ShownFigure(figsize=(4.6 * n_panels, 3.6), layout="constrained")

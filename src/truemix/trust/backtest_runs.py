@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from truemix._progress import progress_bar
+from truemix._progress import progress
 from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.estimates import Estimate
 from truemix.models.out_of_fold import folds_of
@@ -92,7 +92,7 @@ def run(
     n_steps = len(plan.shares)
     total = plan.n_bags * (len(plan.sizes) + n_steps - 1)
     tested: list[_Tested] = []
-    with progress_bar("bags", total, shown=verbose) as advance:
+    with progress("backtest", total, "bags", shown=verbose) as work:
         for fold in range(min(plan.n_folds, plan.n_bags)):
             held_out, others = np.flatnonzero(plan.fold == fold), np.flatnonzero(plan.fold != fold)
             pool = items(held_out)
@@ -106,7 +106,7 @@ def run(
                 for (size, number, bag), estimate in zip(drawn, estimates, strict=True):
                     asked = (step, size, number, fold, len(kept), bag)
                     tested.append(_Tested(*asked, *_kept(estimate, level)))
-                    advance(f"fold {fold + 1} of {plan.n_folds}")
+                    work.advance(1, f"fold {fold + 1} of {plan.n_folds}")
     # Most references first, then by size.
     tested.sort(key=lambda each: (-each.reference_step, each.bag_size, each.number))
     return _result(plan, tested, level)

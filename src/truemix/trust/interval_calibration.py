@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from truemix._progress import progress
 from truemix._typing import FloatArray
 from truemix.estimates.intervals import interval_of
 from truemix.trust.reference_bags import reference_bags
@@ -71,7 +72,11 @@ def _found(quantifier: Quantifier, size: int) -> Widening:
     if references is None or np.bincount(references[1]).min() < MIN_REFERENCES:
         return NOTHING_KNOWN
     seed = quantifier.inference_.seed_
-    bags = list(reference_bags(quantifier, references, size, N_BAGS, DRAWS, seed))
+    bags = []
+    with progress("test intervals on references", N_BAGS, "bags", inside=True) as work:
+        for each in reference_bags(quantifier, references, size, N_BAGS, DRAWS, seed):
+            bags.append(each)
+            work.advance()
     # An estimand has the name of its truth.
     truth = {view: [getattr(bag.mixture, view) for bag in bags] for view in VIEWS}
     asked_for = quantifier.inference_.estimand

@@ -113,6 +113,9 @@ class Performance:
     def __repr__(self) -> str:
         return performance_table(self.summary(), self.n_items).text()
 
+    def _repr_html_(self) -> str:
+        return performance_table(self.summary(), self.n_items).html()
+
 
 def performance_of(batch: ScoredBatch, estimate: Estimate, level: float) -> Performance:
     """Return how good the classifier's decisions are on a batch, from draws of its mix.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from truemix._progress import progress
 from truemix._typing import FloatArray
 from truemix.estimates.answers import Answer, Sensitivity
 from truemix.estimates.checks import COUNTING, point_method
@@ -117,15 +118,17 @@ def sensitivities_of(
     if decided:
         # The other ones need posteriors.
         methods = {"ACC": others.acc}
-    for name, method in methods.items():
-        if name != family:
-            parts.append([
-                _around(
-                    shares.prevalence, LABEL_SHIFT, name, LABEL_SHIFT_METHODS[name],
-                    shares.draws, level,
-                )
-                for shares in method(pool)
-            ])  # fmt: skip
+    with progress("other methods", len(methods), "methods", inside=True) as work:
+        for name, method in methods.items():
+            if name != family:
+                parts.append([
+                    _around(
+                        shares.prevalence, LABEL_SHIFT, name, LABEL_SHIFT_METHODS[name],
+                        shares.draws, level,
+                    )
+                    for shares in method(pool)
+                ])  # fmt: skip
+            work.advance()
     own = parts[0]
     left = others.unexplained(pool, [answer.prevalence for answer in own])
     parts.append([_partial(answer, share) for answer, share in zip(own, left, strict=True)])
@@ -195,7 +198,7 @@ def _shares(estimate: Estimate) -> Shares:
 
 
 def _unchanged(others: Alternatives, estimate: Estimate, level: float) -> Answer:
-    draws, share = others.unchanged(estimate.n_items), estimate.train_prevalence
+    draws, share = others.unchanged(estimate.n_items), others.quantifier.train_prevalence_
     return _around(share, UNCHANGED_MIX, "reference", SENTENCES[UNCHANGED_MIX], draws, level)
 
 
