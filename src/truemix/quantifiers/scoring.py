@@ -119,8 +119,8 @@ class Scoring:
             return posteriors_of(X, classes), GivenPosteriors(classes)
         if not self.hard:
             raise InputError(
-                "X holds decisions, but this method needs posteriors, one column for each class; "
-                "use BayesianACC, ACC or CC for decisions."
+                "X holds names, but this method needs posteriors, one column of numbers for each "
+                "class; use BayesianACC, ACC or CC for decisions, or pass a classifier for features."
             )
         return read_references(X, codes, classes, self.takes)
 
