@@ -120,7 +120,7 @@ class Scoring:
         if not self.hard:
             raise InputError(
                 "X holds names, but this method needs posteriors, one column of numbers for each "
-                "class; use BayesianACC, ACC or CC for decisions, or pass a classifier for features."
+                "class; use BayesianACC, ACC or CC for decisions, and a classifier for features."
             )
         return read_references(X, codes, classes, self.takes)
 
