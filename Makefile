@@ -9,7 +9,7 @@ CORE := CMakeLists.txt $(wildcard src/core/*)
 # In CI a compiler warning is an error.
 WARNINGS := $(if $(CI),-Ccmake.define.TRUEMIX_WARNINGS_AS_ERRORS=ON)
 
-.PHONY: run test lint types imports bench docs clean compiler
+.PHONY: run test lint types imports bench pictures clean compiler
 
 run: .venv/.run
 	.venv/bin/truemix demo out/demo --force --quiet
@@ -52,6 +52,30 @@ wheel: compiler | .venv/bin/python
 		--wheel-dir build/wheel --config-settings build-dir=build/wheel/cmake .
 	PATH="$(abspath .venv/bin):$$PATH" $(PY) -m auditwheel repair --wheel-dir dist build/wheel/truemix-*.whl
 
+# Everything that a release uploads, in dist/, checked: sources and wheels of both distributions.
+RELEASE := .venv-release/bin
+.PHONY: dist sbom audit forms
+dist: .venv-release/.done forms wheel
+	$(RELEASE)/python -m build --outdir dist --sdist .
+	$(RELEASE)/python -m build --outdir dist experiments
+	$(RELEASE)/twine check --strict dist/*
+	$(RELEASE)/check-wheel-contents dist/*.whl
+
+# The files that a platform reads follow its schemas, which the tool brings along.
+forms: .venv-release/.done
+	$(RELEASE)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(RELEASE)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+
+# What an installation of truemix consists of, as a CycloneDX bill of materials.
+sbom: .venv-release/.done .venv-runtime/.done
+	mkdir -p dist
+	$(RELEASE)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+		--output-file dist/truemix.cdx.json .venv-runtime/bin/python
+
+# Compares all versions of constraints.txt with known vulnerabilities; asks a service on the network.
+audit: .venv-release/.done
+	$(RELEASE)/pip-audit --requirement constraints.txt --no-deps --disable-pip
+
 # The core's tests with every address, index and undefined operation checked.
 SANITIZED := tests/core tests/densities tests/test_vector_math.py $(addprefix tests/inference/test_, \
 	random.py symmetric.py allocation.py pair_moves.py proposal.py diagnostics.py confusion.py)
@@ -68,15 +92,29 @@ bench: .venv/.dev
 	$(PY) benchmarks/posterior.py
 	$(PY) benchmarks/command_line.py
 
-docs: .venv/.dev
+# The site, in build/site: `make docs` builds it, warnings are errors, nothing is fetched.
+.PHONY: docs docs-serve docs-test
+docs: .venv/.docs
+	$(PY) -m sphinx --quiet --fail-on-warning --keep-going -b html -d build/doctrees docs build/site
+	@echo "The site: build/site/index.html"
+
+docs-serve: docs
+	$(PY) -m http.server --bind 127.0.0.1 --directory build/site $(or $(PORT),8000)
+
+# Opens its pages in a browser, and runs the tutorials.
+docs-test: docs
+	$(PY) -m pytest docs
+
+pictures: .venv/.dev
 	$(PY) examples/digits.py --picture docs/digits.png
 	.venv/bin/truemix demo out/demo --force --quiet
 	.venv/bin/truemix estimate out/demo/reference.csv out/demo/target.csv --label topic \
 		--by week --format csv --out out/weeks.csv --report out/report.html
 	$(PY) docs/screenshot.py out/report.html docs/report.png
+	$(PY) benchmarks/how_many.py --picture docs/how-many.png
 
 clean:
-	rm -rf .venv .venv-runtime .venv-sanitize build dist out
+	rm -rf .venv .venv-runtime .venv-release .venv-sanitize build dist out
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -97,9 +135,19 @@ compiler:
 	$(PY) $(PIP) "truemix[dev]" --editable experiments
 	touch $@ .venv/.run
 
+.venv/.docs: .venv/.dev
+	$(PY) $(PIP) "truemix[docs]"
+	touch $@
+
 .venv-runtime/.done: pyproject.toml constraints.txt $(CORE) | compiler
 	$(PYTHON) -m venv .venv-runtime
 	.venv-runtime/bin/python $(PIP) --editable . -Cbuild-dir=build/runtime
+	touch $@
+
+.venv-release/.done: pyproject.toml
+	$(PYTHON) -m venv .venv-release
+	$(RELEASE)/python $(PIP) build twine check-wheel-contents cyclonedx-bom pip-audit \
+		check-jsonschema
 	touch $@
 
 # With the packages of .venv, but a core of its own.

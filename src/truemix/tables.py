@@ -21,6 +21,8 @@ from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.exceptions import InputError
 from truemix.validation import check_labels, check_posteriors, is_missing, shown, shown_list
 
+ITEMS_ONLY = "give its items: data.X"
+
 
 def column_names(X: Any) -> list[Any] | None:
     """Return the column names of a data frame, or None for anything without names.
@@ -90,6 +92,7 @@ def posteriors_of(X: Any, classes: AnyArray, name: str = "X") -> FloatArray:
 
 def features_of(X: Any, name: str = "X") -> Any:
     """Return features in a container that scikit-learn accepts and whose rows can be selected."""
+    check_container(X, ITEMS_ONLY)
     frame = _as_frame(X)
     if frame is not None:
         if frame.shape[0] == 0:
@@ -176,7 +179,25 @@ def _as_frame(X: Any, name: str = "X") -> nw.DataFrame[Any] | None:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
+def check_container(X: Any, remedy: str) -> None:
+    """Refuse items and labels in one object, as QuaPy has them.
+
+    Parameters
+    ----------
+    X : object
+    remedy : str
+        What to give instead, of an object called ``data``.
+
+    Examples
+    --------
+    >>> check_container([[0.5, 0.5]], "give its items: data.X")
+    """
+    if hasattr(X, "Xy") and hasattr(X, "labels"):
+        raise InputError(f"X is a {type(X).__name__}, which holds items and labels; {remedy}.")
+
+
 def _values(X: Any, name: str = "X") -> Any:
+    check_container(X, ITEMS_ONLY)
     frame = _as_frame(X)
     if frame is None:
         return X

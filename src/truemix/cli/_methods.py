@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from truemix._method_names import about_method
 from truemix._typing import AnyArray
 from truemix.cli._options import DEFAULT_METHOD, METHODS, POINT_METHODS, MethodOptions
 from truemix.exceptions import InputError
@@ -84,6 +85,10 @@ def method_name(text: str | None) -> str:
             "The method bootstrap repeats a point method; say which one, for example "
             "--method bootstrap-kdey."
         )
+    if about := about_method(text):
+        sentence, nearest = about
+        option = method_name("bootstrap-kdey" if nearest == "Bootstrap" else nearest)
+        raise InputError(f"{sentence}: use --method {option}.")
     raise InputError(f"There is no method {text!r}; expected one of {', '.join(METHODS)}.")
 
 

@@ -119,7 +119,7 @@ class Quantifier(BaseEstimator, metaclass=ABCMeta):
             If a parameter is wrong.
         """
 
-    def fit(self, X: Any, y: Any, *, classes: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, classes: Any = None) -> Self:
         """Learn from labelled reference items.
 
         Parameters

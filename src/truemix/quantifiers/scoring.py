@@ -24,7 +24,7 @@ from truemix.exceptions import InputError
 from truemix.quantifiers.content_order import feature_order
 from truemix.quantifiers.decision_columns import are_decisions
 from truemix.quantifiers.decisions import KNOWN, read_references
-from truemix.tables import features_of, labels_of, posteriors_of
+from truemix.tables import check_container, features_of, labels_of, posteriors_of
 from truemix.validation import (
     check_classes,
     check_cv,
@@ -229,6 +229,9 @@ def cross_fit(classifier: Any, X: Any, y: Any, *, cv: Any = 5, classes: Any = No
 
 def read_labels(X: Any, y: Any, classes: Any = None) -> tuple[IntArray, AnyArray]:
     """Return the class number of each row of X, and the classes in their order."""
+    if y is None:
+        check_container(X, "give its items and labels: fit(*data.Xy)")
+        raise InputError("y is missing; fit needs a label for each row of X.")
     labels = labels_of(y)
     order = np.unique(labels) if classes is None else check_classes(classes)
     check_one_class_is_not_enough(order)

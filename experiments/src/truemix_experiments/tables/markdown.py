@@ -16,7 +16,7 @@ def to_markdown(table: Table) -> str:
     >>> cell = Cell("0.045", 0.045, published=Cell("0.040", 0.04), bold=True, dagger=True)
     >>> rows = (Row(("a|b",), (cell,)),)
     >>> print(to_markdown(Table("x", "Errors", "Small is good.", ("data",), (Column("CC"),), rows)))
-    ### Errors
+    # Errors
     <BLANKLINE>
     | data | CC                 |
     |:-----|-------------------:|
@@ -35,7 +35,7 @@ def to_markdown(table: Table) -> str:
     ]
     lines = [_line(header, widths, len(widths)), "|" + "|".join(rule) + "|"]
     lines += [_line(row, widths, left) for row in body]
-    return "\n".join([f"### {_escaped(table.title)}", "", *lines, "", _escaped(table.caption), ""])
+    return "\n".join([f"# {_escaped(table.title)}", "", *lines, "", _escaped(table.caption), ""])
 
 
 def _line(cells: list[str], widths: list[int], left: int) -> str:
