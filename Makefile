@@ -103,7 +103,7 @@ docs-serve: docs
 
 # Opens its pages in a browser, and runs the tutorials.
 docs-test: docs
-	$(PY) -m pytest docs
+	$(PY) -m pytest docs/test_site.py docs/test_tutorials.py
 
 pictures: .venv/.dev
 	$(PY) examples/digits.py --picture docs/digits.png

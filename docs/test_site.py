@@ -61,7 +61,13 @@ def visit(browser):
         page = context.new_page()
         page.seen = {"requests": [], "trouble": []}
         page.on("request", lambda request: page.seen["requests"].append(request.url))
-        page.on("requestfailed", lambda request: page.seen["trouble"].append(request.url))
+        # A page that is left drops what is still on its way.
+        page.on(
+            "requestfailed",
+            lambda request: (
+                request.failure != "net::ERR_ABORTED" and page.seen["trouble"].append(request.url)
+            ),
+        )
         page.on(
             "console",
             lambda message: (

@@ -5,7 +5,6 @@ Names are loaded when they are first used: ``import truemix`` costs next to noth
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -127,13 +126,15 @@ def __getattr__(name: str) -> Any:
 
 def _missing(name: str) -> Exception:
     """Return the error about a name that is not here; of known methods it names the nearest."""
+    import inspect
+
     from truemix._method_names import about_method
 
     about = None if name.startswith("_") else about_method(name)
     if about is None:
         return AttributeError(f"module 'truemix' has no attribute {name!r}")
     # `from truemix import HDy` replaces an AttributeError by a sentence of its own.
-    asked_by = sys._getframe(2).f_globals.get("__name__", "")
+    asked_by = inspect.stack(0)[2].frame.f_globals.get("__name__", "")
     kind = ImportError if "importlib" in asked_by else AttributeError
     return kind(f"{about[0]}: use truemix.{about[1]}.")
 
