@@ -106,9 +106,14 @@ TOO_SHORT = {
 }
 
 
+# Text among references may be decisions, which some methods take.
+IN_REFERENCES = {"objects": r"^X holds names, but this method needs posteriors"}
+
+
 @pytest.mark.parametrize("case", sorted(set(BAD_TABLES) - TOO_SHORT))
 def test_bad_references_get_one_clear_sentence(case):
     table, sentence = BAD_TABLES[case]
+    sentence = IN_REFERENCES.get(case, sentence)
     with pytest.raises(InputError, match=sentence):
         EMQ().fit(table, Y)
 

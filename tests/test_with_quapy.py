@@ -39,5 +39,7 @@ def test_a_collection_is_answered_with_what_to_give(collections):
 
 
 def test_missing_labels_are_named(collections):
-    with pytest.raises(InputError, match=r"^y is missing; fit needs a label for each row of X\.$"):
+    with pytest.raises(
+        InputError, match=r"^fit requires y .* None; pass a label for each row of X\.$"
+    ):
         EMQ().fit(collections[0].X)

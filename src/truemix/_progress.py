@@ -210,7 +210,7 @@ def progress(
     what, total, unit, elapsed
         As for :class:`Work`.
     shown : bool
-        Whether to show anything.
+        Whether to show anything, also of work inside of it.
     inside : bool
         Show it only as part of other work: alone it is too short, or not worth a line.
     tell : callable, optional
@@ -237,7 +237,11 @@ def progress(
             display.stack.remove(work)
         return
     drawn = tell is not None or in_terminal() or in_notebook()
-    if inside or not shown or not _shown or not drawn:
+    if not shown:
+        with show_progress(False):
+            yield work
+        return
+    if inside or not _shown or not drawn:
         yield work
         return
     display = _Display(tell)

@@ -91,7 +91,7 @@ def test_json_csv_and_table_carry_the_same_numbers(tmp_path, capsys):
     title, header, *lines = run(capsys, *command).out.splitlines()
     expected = [(group, each) for group in summary["groups"] for each in group["classes"]]
     assert title == "BayesianKDEy: the mix of 150 items by week"
-    names = "week class estimate interval counted reference rose fits items"
+    names = "week class estimate interval counted reference P(higher) fits items"
     assert header.split() == names.split()
     assert len(flat) == len(expected) == len(lines) - 2 == 30
     for (group, each), row, line in zip(expected, flat, lines[:-2], strict=True):
@@ -129,7 +129,7 @@ def test_groups_without_an_order_have_no_probability_of_an_increase(tmp_path, ca
     files = written(tmp_path, target=target)
     command = ["estimate", *files, "--label", "label", "--by", "week", *FAST]
     table = run(capsys, *command).out
-    assert "rose" not in table
+    assert "P(higher)" not in table
     flat = rows(run(capsys, *command, "--format", "csv").out)
     assert "prob_increase" not in flat[0]
     summary = run(capsys, *command, "--format", "json").json

@@ -110,7 +110,7 @@ def test_the_repr_is_the_table():
     assert lines[0] == (
         "BayesianKDEy: the change of the mix in percentage points, 1 item after 1,000 items"
     )
-    assert lines[1].split() == ["class", "before", "now", "change", "interval", "rose"]
+    assert lines[1].split() == ["class", "before", "now", "change", "interval", "P(higher)"]
     assert lines[2].endswith("< 0.1 %")
     assert lines[3].endswith("> 99.9 %")
     assert lines[4].startswith("90 % equal-tailed intervals; ")

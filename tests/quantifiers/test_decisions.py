@@ -292,7 +292,7 @@ def test_labels_of_the_batch_and_performance_go_with_decisions():
 @pytest.mark.parametrize(
     ("act", "said"),
     [
-        (lambda: KDEy().fit(REFERENCE, LABELS), "X holds decisions, but this method needs post"),
+        (lambda: KDEy().fit(REFERENCE, LABELS), "X holds names, but this method needs post"),
         (
             lambda: CC().fit(REFERENCE, LABELS),
             r"Row \d+ of X has the decision 'unsure', which is no class",

@@ -260,8 +260,8 @@ def test_capacities_have_a_range():
 
 
 def test_many_classes_keep_fewer_rows():
-    assert Scorer(np.arange(3), 1, "").store().capacity == 200_000
-    assert Scorer(np.arange(100), 1, "").store().capacity == 40_000
+    assert Scorer(np.arange(3), 1, "", 3).store().capacity == 200_000
+    assert Scorer(np.arange(100), 1, "", 100).store().capacity == 40_000
 
 
 def test_the_size_is_in_the_repr():

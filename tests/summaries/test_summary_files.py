@@ -77,6 +77,6 @@ def test_a_truncated_summary_needs_its_rows(quantifier, tmp_path):
     path = tmp_path / "summary.npz"
     quantifier.summarize(posteriors(50, 3, 1)[0]).save(path)
     sizes = contents(path)[1]["sizes"]
-    changed(path, sizes=np.array([*sizes[:2], 1]))
+    changed(path, sizes=np.array([*sizes[:2], 1, sizes[3]]))
     with pytest.raises(InputError, match="fewer rows than in a sample"):
         Summary.load(path)

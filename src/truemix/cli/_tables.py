@@ -44,22 +44,24 @@ def summary_table(summary: dict[str, Any]) -> Table:
             below += text.about_range(group, text.subject_of(shares))
         below += _performance_lines(group)
         return Table(title, columns, _summary_rows(summary, columns), below)
-    rose = bounds and summary["along"] is not None
+    compared = bounds and summary["along"] is not None
     shifts = [group["checks"]["label_shift"] for group in groups]
     checked = any(shift["checked"] for shift in shifts)
     performance = any(group["performance"] for group in groups)
     flags = {
         "accuracy": performance,
-        "rose": rose,
+        text.HIGHER: compared,
         "fits": checked,
         "unknown": any(each["unknown"] for each in groups),
     }
     columns = [*columns, *(name for name, has in flags.items() if has), "items"]
     if not checked:
         below.append(shifts[-1]["explanation"])
-    if rose and len(groups) > 1:
+    if compared and len(groups) > 1:
         where = "" if summary["ordered"] else ", within the same " + _others(summary)
-        below.append(f"rose: probability that the share is larger than in the group before{where}")
+        below.append(
+            f"{text.HIGHER}: probability that the share is larger than in the group before{where}"
+        )
     if ranges:
         below.append("range: from the lowest to the highest answer, depending on what is assumed")
         below.append(NEXT_STEP)
@@ -152,7 +154,7 @@ def _summary_rows(summary: dict[str, Any], columns: list[str]) -> list[list[str]
             "counted": percent(each["classify_and_count"]),
             "reference": percent(each["reference"]),
             "accuracy": accurate,
-            "rose": "" if increase is None else text.chance(increase),
+            text.HIGHER: "" if increase is None else text.chance(increase),
             "fits": FITS[each["check"]],
             "unknown": "" if unknown is None else percent(unknown),
             "items": f"{each['n_items']:,}",

@@ -27,6 +27,8 @@ MAX_NAME = 40
 MAX_COLUMNS = 8
 LEVEL_SHOWN = 0.95
 DASH = "\N{EN DASH}"
+# The column of probabilities that a share is higher than before: never to be read as a growth.
+HIGHER = "P(higher)"
 ESTIMANDS = {
     "batch": "the mix of these very items (batch)",
     "population": "the mix of the source they come from (population)",
@@ -200,7 +202,7 @@ def comparison_table(comparison: Comparison) -> Table:
     below = left_out(comparison.classes, shown, "classes that changed less")
     if comparison.interval is not None and comparison.prob_increase is not None:
         columns["interval"] = intervals(comparison.interval[shown], "to", "", sign="+")
-        columns["rose"] = _column(chance, comparison.prob_increase[shown])
+        columns[HIGHER] = _column(chance, comparison.prob_increase[shown])
         below.append(about_intervals(comparison.level, "population"))
     title = f"{comparison.method}: the change of the mix in percentage points"
     if comparison.n_items and comparison.n_items_before:

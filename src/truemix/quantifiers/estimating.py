@@ -147,14 +147,14 @@ def _is_calibrated(quantifier: Quantifier) -> bool:
     )
 
 
-def _calibrated(
+def self_calibrated(
     quantifier: Quantifier, n_items: int, shares: Shares, diagnostics: dict[str, Any]
 ) -> Shares:
     """Return shares with wider draws, if bags of references say so, and say so in diagnostics."""
+    if not _is_calibrated(quantifier) or shares.draws is None or shares.other_draws is None:
+        return shares
     from truemix.trust.interval_calibration import widened, widening_of
 
-    if shares.draws is None or shares.other_draws is None:
-        return shares
     widening = widening_of(quantifier, n_items)
     views = {"batch": n_items, "population": None}
     asked_for = quantifier.inference_.estimand
@@ -175,8 +175,7 @@ def _estimate(
     settings: dict[str, Any],
 ) -> Estimate:
     shares = split_result(result, quantifier.train_prevalence_)
-    if _is_calibrated(quantifier):
-        shares = _calibrated(quantifier, bag.n_items, shares, result.diagnostics)
+    shares = self_calibrated(quantifier, bag.n_items, shares, result.diagnostics)
     origin = None
     if result.replicate is not None:
         # Draws are spread over replicates of the references.

@@ -119,8 +119,8 @@ class Scoring:
             return posteriors_of(X, classes), GivenPosteriors(classes)
         if not self.hard:
             raise InputError(
-                "X holds decisions, but this method needs posteriors, one column for each class; "
-                "use BayesianACC, ACC or CC for decisions."
+                "X holds names, but this method needs posteriors, one column of numbers for each "
+                "class; use BayesianACC, ACC or CC for decisions, and a classifier for features."
             )
         return read_references(X, codes, classes, self.takes)
 
@@ -231,7 +231,9 @@ def read_labels(X: Any, y: Any, classes: Any = None) -> tuple[IntArray, AnyArray
     """Return the class number of each row of X, and the classes in their order."""
     if y is None:
         check_container(X, "give its items and labels: fit(*data.Xy)")
-        raise InputError("y is missing; fit needs a label for each row of X.")
+        raise InputError(
+            "fit requires y to be passed, but the target y is None; pass a label for each row of X."
+        )
     labels = labels_of(y)
     order = np.unique(labels) if classes is None else check_classes(classes)
     check_one_class_is_not_enough(order)

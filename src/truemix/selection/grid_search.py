@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
 from truemix._optional import require
-from truemix._progress import progress_bar
+from truemix._progress import progress, progress_bar
 from truemix._typing import AnyArray, FloatArray
 from truemix.estimates import Estimate, EstimateSet
 from truemix.quantifiers import NotFittedError, Quantifier
@@ -180,7 +180,8 @@ class GridSearch(BaseEstimator):
         self.best_quantifier_ = quantifiers[best.number]
         if self.refit:
             self.best_quantifier_ = configured(self.quantifier, self.best_params_)
-            self.best_quantifier_.fit(X, y, classes=classes)
+            with progress("refit", shown=self.verbose):
+                self.best_quantifier_.fit(X, y, classes=classes)
         else:
             self.best_quantifier_.remember_columns(X)
         self.classes_ = self.best_quantifier_.classes_

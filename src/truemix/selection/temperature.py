@@ -18,6 +18,7 @@ from truemix.estimates.text import Table
 from truemix.exceptions import InputError
 from truemix.metrics import hard_coverage, soft_coverage, winkler_score
 from truemix.quantifiers import Quantifier
+from truemix.quantifiers.estimating import self_calibrated
 from truemix.quantifiers.pool import Pool
 from truemix.quantifiers.shares import split_result
 from truemix.quantifiers.wiring import replicates_in_parts
@@ -195,8 +196,10 @@ def _intervals(
     for replicates, rows in replicates_in_parts(fitted.model_, inference, *pool):
         for place, temperature in enumerate(temperatures):
             inference.set_params(temperature=temperature)
-            for result in getattr(inference, "infer_in_turn", inference.infer)(replicates, rows):
-                draws = np.asarray(split_result(result, fitted.train_prevalence_).draws)
+            infer = getattr(inference, "infer_in_turn", inference.infer)
+            for bag, result in zip(rows, infer(replicates, rows), strict=True):
+                shares = split_result(result, fitted.train_prevalence_)
+                draws = np.asarray(self_calibrated(fitted, bag.n_items, shares, {}).draws)
                 single[place].append(interval_of(draws, level))
                 joint[place].append(interval_of(draws, level, simultaneous=True))
                 advance(f"temperature {temperature:g}")

@@ -58,7 +58,9 @@ def save_state(path: str | os.PathLike[str], scorer: Scorer, store: RowStore) ->
             "totals": store.totals,
             "decided": store.decided,
             "moments": store.moments,
-            "sizes": np.array([scorer.n_layers, store.capacity, int(store.truncated)]),
+            "sizes": np.array(
+                [scorer.n_layers, store.capacity, int(store.truncated), len(scorer.classes)]
+            ),
         },
     )
 
@@ -70,9 +72,9 @@ def load_state(path: str | os.PathLike[str]) -> tuple[AnyArray, int, str, RowSto
         if set(arrays) != _NAMES:
             raise InputError("it does not hold the arrays of a summary")
         classes, source = read_classes(arrays), read_text(arrays, "source", SOURCE)
-        sizes = read_integers(arrays, "sizes", (3,), below=_MAX_ITEMS)
-        n_layers, capacity, truncated = sizes.tolist()
-        if n_layers < 1 or capacity < 1 or truncated > 1:
+        sizes = read_integers(arrays, "sizes", (4,), below=_MAX_ITEMS)
+        n_layers, capacity, truncated, n_of_quantifier = sizes.tolist()
+        if n_layers < 1 or capacity < 1 or truncated > 1 or n_of_quantifier != len(classes):
             raise InputError("sizes are not those of a summary")
         # Of posteriors one column for each class, of decisions one for each of them.
         n_classes = np.shape(arrays["decided"])[0] if np.ndim(arrays["decided"]) else 0
