@@ -6,6 +6,8 @@ PIP = -m pip install --quiet --disable-pip-version-check --constraint constraint
 PY := .venv/bin/python
 # What the compiled core is made of: a change installs it again.
 CORE := CMakeLists.txt $(wildcard src/core/*)
+# What an installation remembers.
+KEPT := pyproject.toml src/truemix/_version.py
 # In CI a compiler warning is an error.
 WARNINGS := $(if $(CI),-Ccmake.define.TRUEMIX_WARNINGS_AS_ERRORS=ON)
 
@@ -124,12 +126,12 @@ compiler:
 	@command -v "$${CXX:-c++}" >/dev/null || { echo "truemix has a compiled core, and there is no C++" \
 		"compiler here; install one (Debian, Ubuntu: apt install g++), then try again." >&2; exit 1; }
 
-.venv/.run: pyproject.toml constraints.txt $(CORE) | .venv/bin/python compiler
+.venv/.run: $(KEPT) constraints.txt $(CORE) | .venv/bin/python compiler
 	$(PY) $(PIP) --editable .
 	touch $@
 
 # What builds the core stays installed here, so that importing truemix builds it again after a change.
-.venv/.dev: pyproject.toml experiments/pyproject.toml constraints.txt $(CORE) | .venv/bin/python compiler
+.venv/.dev: $(KEPT) experiments/pyproject.toml constraints.txt $(CORE) | .venv/bin/python compiler
 	$(PY) $(PIP) scikit-build-core nanobind cmake ninja
 	$(PY) $(PIP) --no-deps --no-build-isolation --editable . \
 		-Cbuild-dir=build/editable -Ceditable.rebuild=true $(WARNINGS)
@@ -140,7 +142,7 @@ compiler:
 	$(PY) $(PIP) "truemix[docs]"
 	touch $@
 
-.venv-runtime/.done: pyproject.toml constraints.txt $(CORE) | compiler
+.venv-runtime/.done: $(KEPT) constraints.txt $(CORE) | compiler
 	$(PYTHON) -m venv .venv-runtime
 	.venv-runtime/bin/python $(PIP) --editable . -Cbuild-dir=build/runtime
 	touch $@
