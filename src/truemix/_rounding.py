@@ -27,7 +27,7 @@ class Rounding:
 
     Examples
     --------
-    >>> table = np.array([[0.33, 0.33, 0.33], [0.34, 0.33, 0.35]])
+    >>> table = np.array([[0.33, 0.33, 0.33], [0.34, 0.33, 0.34]])
     >>> rounding = Rounding()
     >>> rounding.first_unexplained(table, np.arange(2), start=0) is None, rounding.decimals
     (True, 2)
