@@ -2,13 +2,11 @@
 
 import csv
 import json
-import os
-import shutil
 
 import numpy as np
 import pytest
-from playwright.sync_api import sync_playwright
 
+from browser_support import chromium
 from estimate_support import doubtful, sampled
 from truemix import EstimateSet
 from truemix.report.page import render_page
@@ -17,27 +15,12 @@ from truemix.report.summary import summarize
 DASH = "\N{EN DASH}"
 SCRIPT = "<script>alert(1)</script>"
 ATTRIBUTE = '"><img src=x onerror=alert(2)>'
-BROWSER = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
 
 
 @pytest.fixture(scope="module")
 def browser():
-    if BROWSER is None:
-        missing = (
-            "There is no Chromium or Chrome to open the report in; install one, for example with "
-            "apt-get install chromium."
-        )
-        # Nobody reads why tests were skipped in continuous integration.
-        in_ci = os.environ.get("CI", "").lower() not in {"", "0", "false"}
-        (pytest.fail if in_ci else pytest.skip)(missing)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield browser
-        browser.close()
+    with chromium() as started:
+        yield started
 
 
 def nasty():
