@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from truemix._typing import FloatArray
 from truemix.exceptions import InputError
@@ -89,4 +89,4 @@ def sampling_width(estimate: Estimate, n_rows: int, level: float) -> FloatArray:
     log = replace(batch, summary=sampled).log_likelihood()[0]
     likelihood = np.exp(log - log.max(axis=1, keepdims=True))
     error = bag.likelihood_error(likelihood, estimate.prevalence).get("sampling_error", 0.0)
-    return np.asarray(2.0 * norm.ppf(0.5 + level / 2.0) * error * np.ones(len(estimate.classes)))
+    return np.asarray(2.0 * ndtri(0.5 + level / 2.0) * error * np.ones(len(estimate.classes)))
