@@ -19,7 +19,7 @@ run: .venv/.run
 	.venv/bin/truemix estimate out/demo/reference.csv out/demo/target.csv --label topic \
 		--by week --report out/report.html
 
-# Both environments are set up at the same time, then the quick checks run beside each other.
+# The quick checks run beside each other, then the tests on all cores.
 test:
 	$(MAKE) --jobs=2 --output-sync=target lint types imports runtime-only
 	SKBUILD_EDITABLE_SKIP=$(abspath build/editable) \
@@ -36,10 +36,16 @@ types: .venv/.dev
 imports: .venv/.dev
 	.venv/bin/lint-imports --no-cache
 
-# truemix must import and work with nothing but its runtime dependencies installed.
+# truemix must import and work as a wheel, with nothing but its runtime dependencies installed.
 .PHONY: runtime-only
 runtime-only: .venv-runtime/.done
+	$(RUNTIME_WHEEL)
+	.venv-runtime/bin/python $(PIP) --no-deps --force-reinstall build/runtime/*.whl
 	.venv-runtime/bin/python -W error tests/runtime_only.py
+
+# What the development environment has compiled is not compiled again.
+RUNTIME_WHEEL = rm -rf build/runtime && $(PY) -m pip wheel --quiet --disable-pip-version-check \
+	--no-deps --no-build-isolation -Cbuild-dir=build/editable --wheel-dir build/runtime .
 
 # Thousands of hostile numbers, tables and damaged files; `make test` makes a part of these attempts.
 .PHONY: fuzz
@@ -142,9 +148,10 @@ compiler:
 	$(PY) $(PIP) "truemix[docs]"
 	touch $@
 
-.venv-runtime/.done: $(KEPT) constraints.txt $(CORE) | compiler
+.venv-runtime/.done: .venv/.dev
 	$(PYTHON) -m venv .venv-runtime
-	.venv-runtime/bin/python $(PIP) --editable . -Cbuild-dir=build/runtime
+	$(RUNTIME_WHEEL)
+	.venv-runtime/bin/python $(PIP) build/runtime/*.whl
 	touch $@
 
 .venv-release/.done: pyproject.toml
