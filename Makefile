@@ -121,6 +121,8 @@ pictures: .venv/.dev
 		--by week --format csv --out out/weeks.csv --report out/report.html
 	$(PY) docs/screenshot.py out/report.html docs/report.png
 	$(PY) benchmarks/how_many.py --picture docs/how-many.png
+	$(PY) benchmarks/label_shift.py --picture docs/label-shift.png
+	$(PY) tests/page_support.py docs/trust.md
 
 clean:
 	rm -rf .venv .venv-runtime .venv-release .venv-sanitize build dist out

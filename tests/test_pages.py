@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from page_support import PAGES, PARSER, ROOT, blocks_of, compare, run_page
+from page_support import PAGES, PARSER, ROOT, blocks_of, compare, compare_step, run_page
 
 RUNS = {"python", "console"}
 # Tutorials take longer; `make docs-test` runs them.
@@ -25,7 +25,7 @@ def named(page):
 @pytest.mark.parametrize("page", WITH_CODE, ids=named)
 def test_the_code_of_a_page_prints_what_it_shows(page, tmp_path):
     for step in run_page(page, tmp_path):
-        compare(step.printed, step.shown, f"{step.place} {step.command}")
+        compare_step(step)
 
 
 def test_a_wrong_output_is_noticed():
@@ -36,6 +36,10 @@ def test_a_wrong_output_is_noticed():
             compare(found, "ham 31.4 %", "here")
     with pytest.raises(AssertionError):
         compare("267 items", "268 items", "here")
+    compare("ham 41.8 %", "ham 33.4 %", "here", roughly=True)
+    for found in ("spam 33.4 %", "ham 53.8 %"):
+        with pytest.raises(AssertionError):
+            compare(found, "ham 33.4 %", "here", roughly=True)
 
 
 def links_of(page):

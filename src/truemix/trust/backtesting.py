@@ -19,8 +19,8 @@ from truemix._typing import AnyArray, IntArray
 from truemix.estimates.intervals import check_level
 from truemix.exceptions import InputError
 from truemix.quantifiers import NotFittedError, Quantifier
-from truemix.quantifiers.content_order import feature_order
-from truemix.quantifiers.scoring import Scorer, read_labels
+from truemix.quantifiers.content_order import feature_order, reference_order
+from truemix.quantifiers.scoring import GivenPosteriors, Scorer, read_labels
 from truemix.tables import features_of
 from truemix.trust.backtest import Backtest
 from truemix.trust.backtest_runs import Plan, planned, run
@@ -125,13 +125,15 @@ def backtest(
     scorer: Scorer | None = None
     if quantifier.classifier is None:
         table, scorer = scoring.read_references(X, codes, order)
+    elif _is_frozen(quantifier.classifier):
+        table, scorer = scoring.score_references(X, codes, order)[0], GivenPosteriors(order)
     else:
         table = features_of(X)
-    # In an order of their contents, so that nothing depends on that of the rows.
-    rows = feature_order(table, codes)
+    _check_counts(codes, order, trains=scorer is None)
+    # In an order of their contents, so that nothing depends on that of the rows. Features are as
+    # they were measured; posteriors are computed, and round differently on another processor.
+    rows = feature_order(table, codes) if scorer is None else reference_order(table, codes)
     table, codes = _safe_indexing(table, rows), codes[rows]
-    trains = scorer is None and not _is_frozen(quantifier.classifier)
-    _check_counts(codes, order, trains=trains)
     candidate = _with_seed(quantifier, seed)
 
     def fit(rows: IntArray) -> Quantifier:
