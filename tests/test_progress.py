@@ -132,7 +132,22 @@ def test_nothing_is_drawn_if_that_is_not_wanted(silenced, monkeypatch):
     with show_progress(silenced != "everywhere"), progress("a", shown=shown, tell=told.append):
         time.sleep(0.02)
     assert terminal.getvalue() == "" and told == []
-    assert _progress._shown
+    with progress("again"):
+        seen(terminal, "again")
+
+
+def test_threads_that_silence_their_work_end_in_any_order(monkeypatch):
+    terminal = as_terminal(monkeypatch)
+    first, second = progress("a", shown=False), progress("b", shown=False)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    with progress("still silent"):
+        time.sleep(0.02)
+    assert terminal.getvalue() == ""
+    second.__exit__(None, None, None)
+    with progress("again"):
+        seen(terminal, "again")
 
 
 def test_what_is_only_part_of_other_work_is_not_shown_alone(monkeypatch):

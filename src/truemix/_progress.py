@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from truemix._escaping import visible
@@ -188,8 +189,22 @@ class _Display:
             tell(self.text())
 
 
-_shown = True
+# What was asked for, the last one counts; each is removed by itself, because threads may end in
+# another order than they began.
+_asked: list[_Asked] = []
 _display: _Display | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """That progress is to be shown, or not."""
+
+    shown: bool
+
+
+def _is_shown() -> bool:
+    # A copy: another thread may remove its own at this moment.
+    return all(each.shown for each in _asked[-1:])
 
 
 @contextmanager
@@ -227,7 +242,7 @@ def progress(
     work, display = Work(what, total, unit, elapsed=elapsed), _display
     if display is not None:
         # Threads that share the work have nothing to add to its line.
-        if not shown or not _shown or display.owner != threading.get_ident():
+        if not shown or not _is_shown() or display.owner != threading.get_ident():
             yield work
             return
         display.stack.append(work)
@@ -241,7 +256,7 @@ def progress(
         with show_progress(False):
             yield work
         return
-    if inside or not _shown or not drawn:
+    if inside or not _is_shown() or not drawn:
         yield work
         return
     display = _Display(tell)
@@ -269,15 +284,10 @@ def show_progress(shown: bool = True) -> AbstractContextManager[Any]:
     >>> with truemix.show_progress(False):
     ...     pass  # nothing is shown here
     """
-    global _shown
-    before, _shown = _shown, bool(shown)
-
-    def restore() -> None:
-        global _shown  # noqa: PLW0603
-        _shown = before
-
+    asked = _Asked(bool(shown))
+    _asked.append(asked)
     stack = ExitStack()
-    stack.callback(restore)
+    stack.callback(_asked.remove, asked)
     return stack
 
 
