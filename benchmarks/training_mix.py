@@ -1,7 +1,8 @@
 """EMQ with posteriors of a classifier that was trained for another mix than the references have.
 
 ``python benchmarks/training_mix.py --out docs/results/training-mix.md`` simulates normal classes,
-exact posteriors for the mix of the references or for equal shares, and references of a random mix.
+references of a random mix, and exact posteriors for that mix, for equal shares, or for the shares
+that the references have by chance, as those of a classifier that was trained on them.
 """
 
 import argparse
@@ -16,6 +17,9 @@ from truemix._files import atomic_write
 WORLDS = {4: 1.2, 10: 1.5}  # classes, and how far apart they are
 SIZES = (50, 200, 1000)
 N_ITEMS = 500
+TRAINED_ON = ("the references' mix", "equal shares", "the references")
+# Without calibration: what posteriors are divided by.
+PREVALENCES = ("references", "posteriors", "implied", "auto")
 INTERVALS = {
     "none": {"calibration": None},
     "map as known": {"calibration": "bcts", "reference_uncertainty": None},
@@ -28,7 +32,11 @@ def trial(n_classes, n_references, trained_on, number):
     rng = np.random.default_rng([n_classes, n_references, number])
     centres = WORLDS[n_classes] * rng.normal(size=(n_classes, 3))
     reference_mix = rng.dirichlet(np.full(n_classes, 3.0))
-    mix = reference_mix if trained_on == "the references' mix" else np.ones(n_classes) / n_classes
+    # Each class has a reference, so that all are known.
+    others = rng.choice(n_classes, n_references - n_classes, p=reference_mix)
+    codes = np.concatenate([np.arange(n_classes), others])
+    mixes = reference_mix, np.ones(n_classes) / n_classes, np.bincount(codes) / n_references
+    mix = mixes[TRAINED_ON.index(trained_on)]
 
     def draw(codes):
         x = centres[codes] + rng.normal(size=(len(codes), 3))
@@ -36,16 +44,14 @@ def trial(n_classes, n_references, trained_on, number):
         P = np.exp(logits - logits.max(axis=1, keepdims=True))
         return P / P.sum(axis=1, keepdims=True)
 
-    # Each class has a reference, so that all are known.
-    others = rng.choice(n_classes, n_references - n_classes, p=reference_mix)
-    codes = np.concatenate([np.arange(n_classes), others])
     classes = rng.choice(n_classes, N_ITEMS, p=rng.dirichlet(np.ones(n_classes)))
     reference, target = draw(codes), draw(classes)
     truth = np.bincount(classes, minlength=n_classes) / N_ITEMS
     found = []
-    for calibration in (None, "auto"):
-        mixes = EMQ(calibration=calibration).fit(reference, codes).predict(target)
-        found.append(metrics.absolute_error(truth, mixes))
+    plain = [EMQ(calibration=None, training_prevalence=kind) for kind in PREVALENCES]
+    for quantifier in (*plain, EMQ()):
+        estimated = quantifier.fit(reference, codes).predict(target)
+        found.append(metrics.absolute_error(truth, estimated))
     for setting in INTERVALS.values():
         quantifier = BayesianEMQ(random_state=0, draws=400, **setting).fit(reference, codes)
         found.append(metrics.soft_coverage(truth, quantifier.quantify(target).interval()))
@@ -63,22 +69,26 @@ def main():
         f"Made by `python benchmarks/training_mix.py --trials {options.trials}`: mean absolute "
         "error of `EMQ`, and the share of classes whose 95 % interval (`BayesianEMQ`, batch view) "
         "holds the truth. The default calibrates with biases (`bcts`) and treats the map as "
-        "uncertain.",
+        "uncertain; without a calibration (none) posteriors are divided by the "
+        "`training_prevalence` that is named.",
         "",
-        "| classes | references | trained on | AE none | AE default | "
+        "| classes | references | trained on | "
+        + " | ".join(f"AE none, {kind}" for kind in PREVALENCES)
+        + " | AE default | "
         + " | ".join(f"coverage {name}" for name in INTERVALS)
         + " |",
-        "|" + "---|" * (5 + len(INTERVALS)),
+        "|" + "---|" * (4 + len(PREVALENCES) + len(INTERVALS)),
     ]
     print("\n".join(lines))
     for n_classes in WORLDS:
         for n_references in SIZES:
-            for trained_on in ("the references' mix", "equal shares"):
+            for trained_on in TRAINED_ON:
                 numbers = range(options.trials)
                 rows = [trial(n_classes, n_references, trained_on, number) for number in numbers]
                 means = np.mean(rows, axis=0)
-                errors = " | ".join(f"{value:.3f}" for value in means[:2])
-                covered = " | ".join(f"{value:.0%}" for value in means[2:])
+                n_errors = len(PREVALENCES) + 1
+                errors = " | ".join(f"{value:.3f}" for value in means[:n_errors])
+                covered = " | ".join(f"{value:.0%}" for value in means[n_errors:])
                 row = f"| {n_classes} | {n_references} | {trained_on} | {errors} | {covered} |"
                 lines.append(row)
                 print(row, flush=True)

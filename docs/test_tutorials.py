@@ -2,7 +2,7 @@
 
 import pytest
 
-from page_support import PAGES, compare, run_page
+from page_support import PAGES, compare_step, run_page
 
 TUTORIALS = [page for page in PAGES if page.parent.name == "tutorials" and page.stem != "index"]
 
@@ -10,4 +10,4 @@ TUTORIALS = [page for page in PAGES if page.parent.name == "tutorials" and page.
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 def test_the_code_of_a_tutorial_prints_what_it_shows(page, tmp_path):
     for step in run_page(page, tmp_path):
-        compare(step.printed, step.shown, f"{step.place} {step.command}")
+        compare_step(step)

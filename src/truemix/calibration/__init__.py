@@ -7,6 +7,7 @@ from truemix.calibration.scaling import (
     NoBiasVectorScaling,
     TemperatureScaling,
     VectorScaling,
+    class_biases,
 )
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "NoBiasVectorScaling",
     "TemperatureScaling",
     "VectorScaling",
+    "class_biases",
 ]

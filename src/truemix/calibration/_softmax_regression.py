@@ -157,6 +157,12 @@ def _newton(
     return theta, False
 
 
+def minimize_biases(problem: SoftmaxRegression) -> FloatArray:
+    """Return the best biases beside a scale of one."""
+    theta, _ = _newton(problem, problem.identity(), slice(1, None), EXACT)
+    return problem.split(theta)[1]
+
+
 def minimize(
     problem: SoftmaxRegression, start: FloatArray | None = None, tolerance: Tolerance = EXACT
 ) -> tuple[FloatArray, bool]:

@@ -53,6 +53,7 @@ from truemix.calibration._softmax_regression import (
     SoftmaxRegression,
     Tolerance,
     minimize,
+    minimize_biases,
     softmax,
 )
 from truemix.exceptions import InputError
@@ -402,6 +403,46 @@ CALIBRATORS: dict[str, type[Calibrator]] = {
     "vs": VectorScaling,
     "nbvs": NoBiasVectorScaling,
 }
+
+
+def class_biases(P: ArrayLike, y: ArrayLike) -> tuple[FloatArray, float]:
+    """Return the biases of ``softmax(log(p) + b)`` that fit labels best, and how much better.
+
+    They correct the mix that posteriors are for and nothing else, unlike bias-corrected temperature
+    scaling.
+
+    Parameters
+    ----------
+    P : array of shape (n, K)
+        Held-out posteriors.
+    y : array of shape (n,)
+        Class numbers.
+
+    Returns
+    -------
+    biases : ndarray of shape (K,)
+        With mean zero.
+    statistic : float
+        Of the likelihood-ratio test against biases of zero: twice the gain in log-likelihood, not
+        negative.
+
+    Examples
+    --------
+    >>> biases, statistic = class_biases([[0.9, 0.1]] * 4 + [[0.4, 0.6]] * 4, [0] * 4 + [1] * 4)
+    >>> biases.round(1), round(statistic, 1)
+    (array([-0.4,  0.4]), 1.1)
+    """
+    items = Items.checked(P, y, None)
+    weight = items.weights(None)
+    ridge = _prior_precision(items.log_p, weight)
+    problem = SoftmaxRegression(items.log_p, items.code, weight, True, True, ridge)
+    biases = minimize_biases(problem)
+    losses = [
+        problem.objective(theta) - problem.penalty(theta)
+        for theta in (problem.identity(), np.concatenate([[1.0], biases]))
+    ]
+    statistic = 2.0 * items.code.size * (losses[0] - losses[1])
+    return biases - biases.mean(), max(0.0, float(statistic))
 
 
 def _prior_precision(log_p: FloatArray, weight: FloatArray) -> FloatArray:

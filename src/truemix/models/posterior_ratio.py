@@ -14,6 +14,11 @@ from truemix._typing import AnyArray, FloatArray, IntArray
 from truemix.calibration import CALIBRATORS, Calibrator
 from truemix.exceptions import InputError
 from truemix.models.bayesian_bootstrap import reference_weights
+from truemix.models.training_prevalence import (
+    REFERENCES,
+    check_training_prevalence,
+    training_prevalence,
+)
 from truemix.validation import check_choice
 
 AUTOMATIC = "auto"
@@ -31,12 +36,14 @@ class PosteriorRatio(BaseEstimator):
     """The likelihood by Bayes' rule: calibrated posterior divided by the share of the class.
 
     ``log L[i, k] = log f(p_i)[k] - log share_k`` with a calibration map f, fitted on the
-    references, and the class shares of the references.
+    references, and the class shares that its posteriors are for, mostly those of the references.
 
     Parameters
     ----------
     calibration : {"auto", None, "ts", "bcts", "vs", "nbvs"}
         The map; ``"auto"`` is ``"bcts"``, None takes posteriors to be calibrated.
+    training_prevalence : {"references", "posteriors", "implied", "auto"} or sequence of float
+        Without a map: the mix that posteriors are calibrated for; see :class:`truemix.EMQ`.
     uncertain : bool
         Whether to fit replicates of the map and of the shares, with randomly reweighted references
         (a Bayesian bootstrap over all of them).
@@ -47,6 +54,8 @@ class PosteriorRatio(BaseEstimator):
         The fitted map.
     shares_ : ndarray of shape (K,)
         Class shares of the references.
+    training_prevalence_ : ndarray of shape (K,)
+        What posteriors are divided by; the same, unless asked otherwise.
 
     Notes
     -----
@@ -64,17 +73,32 @@ class PosteriorRatio(BaseEstimator):
 
     calibrator_: Any
     shares_: FloatArray
+    training_prevalence_: FloatArray
     _maps: list[Calibrator]
     _map_shares: FloatArray
 
-    def __init__(self, *, calibration: Any = AUTOMATIC, uncertain: Any = False) -> None:
+    def __init__(
+        self,
+        *,
+        calibration: Any = AUTOMATIC,
+        training_prevalence: Any = REFERENCES,
+        uncertain: Any = False,
+    ) -> None:
         self.calibration = calibration
+        self.training_prevalence = training_prevalence
         self.uncertain = uncertain
 
     def check(self) -> None:
         """Raise for a parameter that is wrong."""
         if self.calibration is not None:
             check_choice(self.calibration, "calibration", (AUTOMATIC, *CALIBRATORS))
+        given = check_training_prevalence(self.training_prevalence)
+        if self.calibration is not None and not _is_references(given):
+            raise InputError(
+                "The 'training_prevalence' parameter is for posteriors as they are, but they are "
+                "calibrated; choose calibration=None, or leave it out ('bcts', the default, and "
+                "'vs' learn from the references which mix posteriors are for)."
+            )
 
     @property
     def _map_name(self) -> str | None:
@@ -82,12 +106,18 @@ class PosteriorRatio(BaseEstimator):
         return name
 
     def resolved(self) -> dict[str, Any]:
-        """Return which map was fitted."""
-        return {"calibration": self._map_name}
+        """Return which map was fitted, and which shares posteriors are divided by."""
+        found: dict[str, Any] = {"calibration": self._map_name}
+        if not _is_references(self.training_prevalence):
+            found["training_prevalence"] = self.training_prevalence_.tolist()
+        return found
 
     def fit(self, posteriors: FloatArray, codes: IntArray, n_classes: int) -> Self:
         """Fit the map, and with ``uncertain`` those of all replicates."""
         self.shares_ = np.bincount(codes, minlength=n_classes) / len(codes)
+        self.training_prevalence_ = training_prevalence(
+            self.training_prevalence, posteriors, codes, n_classes
+        )
         self.calibrator_, self._maps = None, []
         if self._map_name is not None:
             self.calibrator_ = CALIBRATORS[self._map_name]().fit(posteriors, codes)
@@ -103,7 +133,7 @@ class PosteriorRatio(BaseEstimator):
         if self.calibrator_ is not None:
             posteriors = self.calibrator_.transform(posteriors)
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(posteriors) - np.log(self.shares_))
+            return np.asarray(np.log(posteriors) - np.log(self.training_prevalence_))
 
     def replicates(self, posteriors: FloatArray, numbers: IntArray, seed: int) -> FloatArray:
         """Return the matrix under replicates of the map; row maxima are 0, in single precision."""
@@ -131,13 +161,18 @@ class PosteriorRatio(BaseEstimator):
         return [self._with_map(calibrator) for calibrator in maps]
 
     def _with_map(self, calibrator: Any) -> PosteriorRatio:
-        other = PosteriorRatio(calibration=self.calibration)
-        other.calibrator_, other.shares_, other._maps = calibrator, self.shares_, []
+        other = PosteriorRatio(
+            calibration=self.calibration, training_prevalence=self.training_prevalence
+        )
+        other.calibrator_, other._maps = calibrator, []
+        other.shares_, other.training_prevalence_ = self.shares_, self.training_prevalence_
         return other
 
     def state(self) -> dict[str, AnyArray]:
         """Return the shares, the map, and those of all replicates."""
         state: dict[str, AnyArray] = {"shares": self.shares_}
+        if not _is_references(self.training_prevalence):
+            state["training_prevalence"] = self.training_prevalence_
         if self.calibrator_ is not None:
             learned = self.calibrator_.state()
             state |= {f"calibrator_{name}": np.asarray(each) for name, each in learned.items()}
@@ -152,6 +187,8 @@ class PosteriorRatio(BaseEstimator):
     def restore(self, state: Mapping[str, AnyArray], n_classes: int) -> None:
         """Become the model that was saved."""
         self.shares_ = read_shares(state, "shares", (n_classes,), positive=True)
+        name = "shares" if _is_references(self.training_prevalence) else "training_prevalence"
+        self.training_prevalence_ = read_shares(state, name, (n_classes,), positive=True)
         self.calibrator_, self._maps = None, []
         if self._map_name is None:
             return
@@ -169,6 +206,10 @@ class PosteriorRatio(BaseEstimator):
                 _read_map(kind, {name: values[v] for name, values in stacked.items()}, n_classes)
                 for v in range(MAX_REPLICATES)
             ]
+
+
+def _is_references(given: Any) -> bool:
+    return isinstance(given, str) and given == REFERENCES
 
 
 def _weightings(codes: IntArray, totals: FloatArray) -> Iterator[FloatArray]:

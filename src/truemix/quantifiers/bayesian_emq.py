@@ -23,7 +23,7 @@ class BayesianEMQ(Quantifier):
 
     Parameters
     ----------
-    classifier, cv, crossfit, calibration
+    classifier, cv, crossfit, calibration, training_prevalence
         As for :class:`truemix.EMQ`.
     prior : float, sequence, mapping or "mapls"
         As for :class:`truemix.BayesianKDEy`, or the adaptive prior.
@@ -76,6 +76,7 @@ class BayesianEMQ(Quantifier):
         cv: Any = 5,
         crossfit: Any = False,
         calibration: Any = "auto",
+        training_prevalence: Any = "references",
         prior: Any = 1.0,
         temperature: Any = 1.0,
         draws: Any = 1000,
@@ -89,6 +90,7 @@ class BayesianEMQ(Quantifier):
         self.cv = cv
         self.crossfit = crossfit
         self.calibration = calibration
+        self.training_prevalence = training_prevalence
         self.prior = prior
         self.temperature = temperature
         self.draws = draws
@@ -102,7 +104,12 @@ class BayesianEMQ(Quantifier):
         """Return posterior ratios, maybe with replicates, and the posterior of the mix."""
         uncertain = self._is_uncertain()
         inference = Posterior(**sampling_parameters(self), replicated=uncertain, with_mode=True)
-        return Parts(PosteriorRatio(calibration=self.calibration, uncertain=uncertain), inference)
+        model = PosteriorRatio(
+            calibration=self.calibration,
+            training_prevalence=self.training_prevalence,
+            uncertain=uncertain,
+        )
+        return Parts(model, inference)
 
     def _is_uncertain(self) -> bool:
         given = self.reference_uncertainty

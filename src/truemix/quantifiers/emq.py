@@ -33,6 +33,13 @@ class EMQ(Quantifier):
         A map with biases also learns which mix the classifier was trained for. ``"auto"`` is
         ``"bcts"``. None is the paper's method: posteriors are taken to be calibrated, for the mix
         of the references.
+    training_prevalence : {"references", "posteriors", "implied", "auto"} or sequence of float
+        For ``calibration=None``: the mix that posteriors are for. The paper takes the class shares
+        of the references. A classifier with class weights is trained for another mix:
+        ``"implied"`` finds the one under which the references' posteriors are right on average
+        (maximum likelihood), ``"auto"`` takes that if a test at level 0.01 says that it is not the
+        references' own, ``"posteriors"`` is the mean of the references' posteriors. Or shares that
+        are known, one per class in sorted order.
 
     Notes
     -----
@@ -63,15 +70,20 @@ class EMQ(Quantifier):
         cv: Any = 5,
         crossfit: Any = False,
         calibration: Any = "auto",
+        training_prevalence: Any = "references",
     ) -> None:
         self.classifier = classifier
         self.cv = cv
         self.crossfit = crossfit
         self.calibration = calibration
+        self.training_prevalence = training_prevalence
 
     def parts(self) -> Parts:
         """Return posterior ratios, and maximum likelihood."""
-        return Parts(PosteriorRatio(calibration=self.calibration), MaximumLikelihood())
+        model = PosteriorRatio(
+            calibration=self.calibration, training_prevalence=self.training_prevalence
+        )
+        return Parts(model, MaximumLikelihood())
 
     @property
     def calibrator_(self) -> Any:
