@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from truemix._typing import FloatArray, IntArray
 from truemix.estimates import Estimate
 from truemix.estimates.intervals import check_level
 from truemix.exceptions import InputError
+from truemix.estimates.estimate import ESTIMANDS
 from truemix.quantifiers import NotFittedError, Quantifier
 from truemix.selection.bags import check_protocol, drawn_bags
 from truemix.selection.scores import METRICS, errors
@@ -35,6 +36,7 @@ def evaluate(
     protocol: Any,
     metrics: Sequence[Any] = DEFAULT,
     level: float = 0.95,
+    also: str | None = None,
 ) -> pd.DataFrame:
     """Estimate the mix of many bags of labelled items, and compare with the truth.
 
@@ -55,6 +57,9 @@ def evaluate(
         without draws.
     level : float
         Level of the intervals.
+    also : {"batch", "population"}, optional
+        Score the intervals of this view of the same runs, too, in columns such as
+        ``batch_soft_coverage``, beside those of the quantifier's own estimand.
 
     Returns
     -------
@@ -80,6 +85,8 @@ def evaluate(
     import pandas as pd
 
     level = check_level(level)
+    if also is not None:
+        check_choice(also, "also", ESTIMANDS)
     named = quantifiers if isinstance(quantifiers, Mapping) else {"": quantifiers}
     _check(named, metrics)
     classes = next(iter(named.values())).classes_
@@ -91,7 +98,7 @@ def evaluate(
     with progress("evaluate", len(named), "quantifiers") as work:
         for name, quantifier in named.items():
             shown = name or type(quantifier).__name__
-            columns = _columns(quantifier, X, rows, truth, metrics, level)
+            columns = _columns(quantifier, X, rows, truth, metrics, level, also)
             columns = {"quantifier": shown, "bag": np.arange(len(bags)), **columns}
             frames.append(pd.DataFrame(columns))
             work.advance()
@@ -133,27 +140,42 @@ def _columns(
     truth: FloatArray,
     metrics: Sequence[Any],
     level: float,
+    also: str | None,
 ) -> dict[str, Any]:
-    mixes, single, joint, failed = [], [], [], []
+    mixes, failed = [], []
+    views = {"": _Intervals([], []), **({f"{also}_": _Intervals([], [])} if also else {})}
     for estimate in quantifier.quantify_bags(X, rows):
         mixes.append(estimate.prevalence)
         failed.append(_has_failed(estimate))
         if estimate.draws is not None:
-            single.append(estimate.interval(level))
-            joint.append(estimate.interval(level, simultaneous=True))
+            for prefix, intervals in views.items():
+                view = estimate if not prefix or also is None else estimate.of(also)
+                intervals.single.append(view.interval(level))
+                intervals.joint.append(view.interval(level, simultaneous=True))
     estimated, sizes = np.array(mixes), np.array([len(each) for each in rows])
     columns: dict[str, Any] = {"n_items": sizes}
     for metric in metrics:
         if isinstance(metric, str) and metric in INTERVAL_METRICS:
-            if single:
-                intervals = np.array(joint if metric == "hard_coverage" else single)
-                columns[metric] = _of_intervals(metric, truth, intervals, level)
+            for prefix, intervals in views.items():
+                if intervals.single:
+                    columns[prefix + metric] = intervals.scores(metric, truth, level)
         else:
             name = metric if isinstance(metric, str) else getattr(metric, "__name__", repr(metric))
             columns[name] = errors(
                 metric, truth, estimated, sizes=sizes, train_prevalence=quantifier.train_prevalence_
             )
     return {**columns, "true": list(truth), "estimated": list(estimated), "failed": failed}
+
+
+class _Intervals(NamedTuple):
+    """Marginal and simultaneous intervals of each bag, in one view."""
+
+    single: list[FloatArray]
+    joint: list[FloatArray]
+
+    def scores(self, metric: str, truth: FloatArray, level: float) -> FloatArray:
+        chosen = np.array(self.joint if metric == "hard_coverage" else self.single)
+        return _of_intervals(metric, truth, chosen, level)
 
 
 def _of_intervals(
