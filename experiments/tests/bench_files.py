@@ -83,7 +83,10 @@ def possible(content: bytes, found: object) -> None:
     np.testing.assert_allclose(bags["ae"], np.abs(truth - estimate).mean(axis=1), **near)
     np.testing.assert_allclose(bags["shift"], np.abs(truth - train).sum(axis=1), **near)
     if "soft" in bags and bags["soft"].notna().any():
-        for name, most in (("hard", 1), ("soft", 1), ("width", 1), ("amplitude", 100)):
+        for name, most in (
+            ("hard", 1), ("soft", 1), ("width", 1), ("amplitude", 100),
+            ("batch_hard", 1), ("batch_soft", 1), ("batch_width", 1),
+        ):  # fmt: skip
             if not bags[name].between(0, most * (1 + 2e-9)).all():
                 raise AssertionError(f"{name} out of bounds")
     known = pq.read_table(pa.BufferReader(content))
@@ -105,7 +108,8 @@ def attempts(seed: int) -> Iterator[Attempt]:
         name = str(random.choice(table.column_names))
         values = table[name].to_pylist()
         row = int(random.integers(len(values)))
-        hostile = HOSTILE_VALUES["i" if name == "bag" else "b" if name == "hard" else "f"]
+        kind = "i" if name == "bag" else "b" if name.endswith("hard") else "f"
+        hostile = HOSTILE_VALUES[kind]
         value = hostile[int(random.integers(len(hostile)))]
         if isinstance(values[row], list):
             values[row][int(random.integers(len(values[row])))] = value

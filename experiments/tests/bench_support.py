@@ -17,6 +17,7 @@ from truemix import (
     ACC,
     CC,
     EMQ,
+    PACC,
     PCC,
     BayesianACC,
     BayesianEMQ,
@@ -77,7 +78,9 @@ def as_users_write_it(method, settings):
     if method.startswith("Bayes-"):
         kind = {"ACC": BayesianACC, "EMQ": BayesianEMQ}[name]
         return kind(classifier=classifier, **plain, **sampling)
-    point = {"CC": CC, "PCC": PCC, "ACC": ACC, "EMQ": EMQ}[name](classifier=classifier, **plain)
+    point = {"CC": CC, "PCC": PCC, "ACC": ACC, "PACC": PACC, "EMQ": EMQ}[name](
+        classifier=classifier, **plain
+    )
     return Bootstrap(point, **sampling) if method.startswith("Boots-") else point
 
 

@@ -56,6 +56,13 @@ def run(dataset, method, alpha=1.0, n_bags=30, n_classes=None, modality=None, sc
             "winkler": metrics.winkler_score(truth, interval),
             "width": (interval[..., 1] - interval[..., 0]).mean(axis=1),
         }
+        narrow = estimate[..., None] + 0.5 * (interval - estimate[..., None])
+        rows |= {
+            "batch_hard": metrics.hard_coverage(truth, narrow).astype(bool),
+            "batch_soft": metrics.soft_coverage(truth, narrow),
+            "batch_winkler": metrics.winkler_score(truth, narrow),
+            "batch_width": (narrow[..., 1] - narrow[..., 0]).mean(axis=1),
+        }
     about = {
         "modality": modality or MODALITY.get(dataset, "tabular"),
         "seed": np.int64(0),

@@ -7,13 +7,13 @@ from truemix_experiments.bench import dataset_names, plan
 from truemix_experiments.datasets import SUITES
 from truemix_experiments.methods import GROUPS, METHODS, method_names, quantifier_of, settings_of
 from truemix_experiments.protocol import BenchSettings
-from truemix_experiments.published import ABLATION, BAYESIAN, published_values
+from truemix_experiments.published import ABLATION, BAYESIAN, VARIANTS, published_values
 
 
 def test_every_published_column_can_be_run():
     assert set(published_values("ae").columns) <= set(METHODS)
     assert method_names(["all"]) == tuple(METHODS)
-    assert set(GROUPS["point"]) == set(ABLATION)
+    assert set(GROUPS["point"]) == {*ABLATION, *VARIANTS}
     assert set(BAYESIAN) < set(GROUPS["bootstrap"]) | set(GROUPS["bayesian"])
 
 

@@ -15,6 +15,7 @@ from truemix_experiments.tables import (
     bayesian_summary,
     comparison,
     coverage,
+    estimands,
     point_errors,
     point_ranks,
     point_significance,
@@ -43,8 +44,8 @@ def mean(dataset, method, metric):
 
 def test_tables_are_rectangular_and_all_there(results):
     tables = all_tables(results)
-    assert len(tables) == 11
-    assert len({table.name for table in tables}) == 11
+    assert len(tables) == 12
+    assert len({table.name for table in tables}) == 12
     for table in tables:
         assert all(len(row.cells) == len(table.columns) for row in table.rows)
         assert all(len(row.labels) == len(table.index) for row in table.rows)
@@ -141,6 +142,17 @@ def test_summary_has_gaps_that_are_shortfalls(results):
     assert find(table, "Boots-CC", "calibrated hard gap").text == "—"
     assert find(table, "Bayes-KDEy(Ait-λ)+", "AE rank").value <= 6
     assert "+" in table.caption
+
+
+def test_both_estimands_are_side_by_side(results):
+    table = estimands(results)
+    for view, prefix in (("population", ""), ("batch", "batch_")):
+        found = find(table, "Bayes-ACC", f"{view} soft").value
+        expected = [100 * mean(d, "Bayes-ACC", f"{prefix}soft") for d in DATASETS]
+        assert found == pytest.approx(np.mean(expected))
+    assert find(table, "Bayes-ACC", "batch soft").published is None
+    # Resampled batches have no spread of the batch itself.
+    assert find(table, "Boots-CC", "batch soft").text == "—"
 
 
 @pytest.mark.parametrize("kind", ["hard", "soft"])

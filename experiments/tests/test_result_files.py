@@ -149,9 +149,9 @@ def test_damage_inside_the_columns_is_found(tmp_path):
         ({}, "no result of a benchmark"),
         ({b"truemix": b"[]"}, "cannot be read as a result"),
         ({b"truemix": b"{]"}, "its JSON cannot be read"),
-        ({b"truemix": b'{"format": 2}'}, "cannot be read as a result"),
-        ({b"truemix": b'{"format": 2, "n_classes": 1e300}'}, "1 bags of 1e+300 classes"),
-        ({b"truemix": b'{"format": 2, "n_classes": 2}'}, "lacks the columns"),
+        ({b"truemix": b'{"format": 3}'}, "cannot be read as a result"),
+        ({b"truemix": b'{"format": 3, "n_classes": 1e300}'}, "1 bags of 1e+300 classes"),
+        ({b"truemix": b'{"format": 3, "n_classes": 2}'}, "lacks the columns"),
     ],
 )
 def test_a_foreign_file_is_named(tmp_path, metadata, expected):
@@ -175,7 +175,7 @@ def test_a_file_of_another_version_is_named(tmp_path, number):
     about = json.dumps({"format": number, "dataset": "d", "method": "m", "alpha": 1.0}).encode()
     write_sealed(pa.table({"ae": [0.1]}), {b"truemix": about}, tmp_path / "x.parquet")
     text = message(read_results, tmp_path)
-    assert f"has format {number}, this truemix reads format 2; delete the file and run" in text
+    assert f"has format {number}, this truemix reads format 3; delete the file and run" in text
 
 
 def resealed(path, about=None, **columns):

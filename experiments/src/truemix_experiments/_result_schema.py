@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from truemix_experiments.results import RunResult
 
 META = b"truemix"
-FORMAT = 2
+FORMAT = 3
 MIXES = ("truth", "prevalence")
 ERRORS = ("ae", "w", "shift")
 # Only methods with intervals have these.
-INTERVALS = ("hard", "soft", "amplitude", "winkler", "width")
+OWN_VIEW = ("hard", "soft", "amplitude", "winkler", "width")
+BATCH = ("batch_hard", "batch_soft", "batch_winkler", "batch_width")
+INTERVALS = (*OWN_VIEW, *BATCH)
+TRUE_OR_FALSE = ("hard", "batch_hard")
 ABOUT = (
     "modality",
     "seed",
@@ -54,7 +57,7 @@ SUMS = {"truth": 1e-3, "prevalence": 1e-6}
 # digit changes.
 TOLERANCE = 1e-9
 # In units of the column.
-MAXIMA = {"soft": 1.0, "amplitude": 100.0, "width": 1.0}
+MAXIMA = {"soft": 1.0, "amplitude": 100.0, "width": 1.0, "batch_soft": 1.0, "batch_width": 1.0}
 
 
 def checked_table(result: RunResult) -> pa.Table:
@@ -117,7 +120,11 @@ def check_contents(table: pa.Table, about: Mapping[str, Any]) -> None:
 def _type_of(name: str) -> pa.DataType:
     import pyarrow as pa
 
-    kinds = {"bag": pa.int64(), "hard": pa.bool_()} | dict.fromkeys(MIXES, pa.list_(pa.float64()))
+    kinds = {
+        "bag": pa.int64(),
+        **dict.fromkeys(TRUE_OR_FALSE, pa.bool_()),
+        **dict.fromkeys(MIXES, pa.list_(pa.float64())),
+    }
     return kinds.get(name, pa.float64())
 
 
@@ -170,8 +177,9 @@ def _check_intervals(values: Mapping[str, Any]) -> None:
         if (values[name] < 0).any() or (values[name] > maximum * (1 + TOLERANCE)).any():
             raise ValueError(f"has {name} outside of 0 to {maximum:g}")
     # The score adds a penalty to the width.
-    if (values["winkler"] < values["width"] - TOLERANCE).any():
-        raise ValueError("has winkler below width")
+    for view in ("", "batch_"):
+        if (values[f"{view}winkler"] < values[f"{view}width"] - TOLERANCE).any():
+            raise ValueError(f"has {view}winkler below {view}width")
 
 
 def check_names(columns: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import secrets
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,10 @@ import numpy as np
 
 from truemix.exceptions import InputError
 from truemix_experiments._typing import AnyArray
+
+# What comes before the checksum in a Parquet file, and what is in its place while it is computed.
+MARK, ZEROS = b"truemix sha256 ", 64 * b"0"
+PLACE = {b"truemix.checksum": MARK + ZEROS}
 
 
 @contextmanager
@@ -43,6 +48,19 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
     finally:
         with suppress(OSError):
             part.unlink()
+
+
+def sealed(content: bytes) -> bytes:
+    """Return a Parquet file with the SHA-256 of all its bytes in the place that is kept for it.
+
+    Parquet would parse a file, and may crash, before it found that one is damaged.
+    """
+    start, mark, rest = content.partition(MARK)
+    if not mark or MARK in rest or len(rest) < len(ZEROS):
+        raise ValueError("it has no checksum")
+    rest = rest[len(ZEROS) :]
+    digest = hashlib.sha256(start + mark + ZEROS + rest)
+    return start + mark + digest.hexdigest().encode() + rest
 
 
 def read_json(text: bytes) -> Any:

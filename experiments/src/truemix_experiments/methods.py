@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from truemix.exceptions import InputError
 from truemix_experiments.protocol import BenchSettings
-from truemix_experiments.published import ABLATION, BAYESIAN, BOOTSTRAP, OWN, calibrated
+from truemix_experiments.published import ABLATION, BAYESIAN, BOOTSTRAP, OWN, VARIANTS, calibrated
 
 if TYPE_CHECKING:
     from truemix.quantifiers import Quantifier
@@ -53,7 +53,7 @@ def _methods() -> list[Method]:
     inner = {name: name.removeprefix("Bayes-") for name in bayesian}
     best = bayesian[-1]
     return [
-        *(Method(name, name) for name in ABLATION),
+        *(Method(name, name) for name in (*ABLATION, *VARIANTS)),
         *(Method(name, name.removeprefix("Boots-"), "bootstrap") for name in BOOTSTRAP),
         *(Method(name, inner[name], "bayesian") for name in bayesian),
         Method(best + OWN, inner[best], "bayesian", own=True),

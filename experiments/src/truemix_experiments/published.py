@@ -27,6 +27,8 @@ BAYESIAN = (
     "Bayes-KDEy(Gau)",
     "Bayes-KDEy(Ait-lambda)",
 )
+# A method that is not in the paper, and the one of the paper that it varies.
+VARIANTS = {"PACC": "ACC"}
 # Endings of names: what we add to a method of the paper, and a temperature that was calibrated.
 OWN = "+"
 CALIBRATED = "-cal"
@@ -132,13 +134,17 @@ def calibrated(method: str) -> str:
 
 
 def counterpart(method: str) -> str:
-    """Return the paper's method that one of ours varies, and any other method as it is.
+    """Return the paper's method that another one varies, and a method of the paper as it is.
 
     Examples
     --------
     >>> counterpart("Bayes-KDEy(Ait-lambda)+"), counterpart("Bayes-KDEy(Ait-lambda)+-cal")
     ('Bayes-KDEy(Ait-lambda)', 'Bayes-KDEy(Ait-lambda)-cal')
+    >>> counterpart("PACC"), counterpart("ACC")
+    ('ACC', 'ACC')
     """
+    if method in VARIANTS:
+        return VARIANTS[method]
     if method.endswith(OWN + CALIBRATED):
         return calibrated(method.removesuffix(OWN + CALIBRATED))
     return method.removesuffix(OWN)

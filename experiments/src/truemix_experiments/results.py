@@ -8,7 +8,6 @@ stopped.
 
 from __future__ import annotations
 
-import hashlib
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,11 +24,13 @@ from truemix_experiments._result_schema import (
     MAX_SHARES,
     META,
     MIXES,
+    TRUE_OR_FALSE,
     check_contents,
     check_names,
     checked_table,
 )
-from truemix_experiments.files import atomic_write, read_json
+from truemix_experiments.files import PLACE, atomic_write, read_json, sealed
+from truemix_experiments.packed import read_packed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
 
 KEY = ("dataset", "method", "alpha")
 _LONGEST_REASON = 200
-# What comes before the checksum in the file, and what is in its place while it is computed.
-MARK, ZEROS = b"truemix sha256 ", 64 * b"0"
-PLACE = {b"truemix.checksum": MARK + ZEROS}
 # Far above the size of any result.
 MAX_BYTES = 256 << 20
 
@@ -71,7 +69,8 @@ class RunResult:
         One row per test bag. ``bag`` (number), ``truth`` and ``prevalence`` (lists of shares),
         ``ae``, ``w``, ``shift`` (L1 distance of the truth to the training mix); for methods with
         intervals also ``hard`` (bool), ``soft`` (share of classes covered), ``amplitude``
-        (percent), ``winkler`` and ``width``.
+        (percent), ``winkler`` and ``width``, of the population; and ``batch_hard``, ``batch_soft``,
+        ``batch_winkler`` and ``batch_width`` of the batch view of the same runs.
     about : mapping
         ``modality``, ``seed``, ``settings`` (chosen hyperparameters), ``versions``, ``machine``,
         ``seconds``, ``n_classes``, ``train_prevalence``; more is kept.
@@ -179,7 +178,7 @@ def read_results(folder: str | Path, *, mixes: bool = False) -> Results:
     Parameters
     ----------
     folder : path
-        Where :func:`write_result` wrote.
+        Where :func:`write_result` wrote, or the file of :func:`write_packed`.
     mixes : bool, default False
         Read also true and estimated mixes (``truth``, ``prevalence``), which tables and figures
         do not need and which take most of the memory.
@@ -192,6 +191,8 @@ def read_results(folder: str | Path, *, mixes: bool = False) -> Results:
     import pyarrow as pa
 
     folder = Path(folder)
+    if folder.is_file() and not mixes:
+        return read_packed(folder)
     # Files that begin with a dot are being written.
     found = (path for path in folder.rglob("*.parquet") if path.is_file())
     paths = sorted(path for path in found if not path.name.startswith("."))
@@ -249,19 +250,6 @@ def read_file(path: Path) -> tuple[dict[str, Any], pa.Table]:
     return about, table.replace_schema_metadata(None)
 
 
-def sealed(content: bytes) -> bytes:
-    """Return a Parquet file with the SHA-256 of all its bytes in the place that is kept for it.
-
-    Parquet would parse a file, and may crash, before it found that one is damaged.
-    """
-    start, mark, rest = content.partition(MARK)
-    if not mark or MARK in rest or len(rest) < len(ZEROS):
-        raise ValueError("it has no checksum")
-    rest = rest[len(ZEROS) :]
-    digest = hashlib.sha256(start + mark + ZEROS + rest)
-    return start + mark + digest.hexdigest().encode() + rest
-
-
 def _about(path: Path, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
     """Return the metadata of a result file, or raise if it is none."""
     if META not in metadata:
@@ -298,10 +286,11 @@ def _rows(table: pa.Table, about: Mapping[str, Any], mixes: bool) -> pa.Table:
 
     if not mixes:
         table = table.drop_columns(list(MIXES))
-    if "hard" in table.column_names:
-        # A column of numbers can hold that a method has no intervals; one of bools cannot.
-        hard = pc.cast(table["hard"], pa.float64())
-        table = table.set_column(table.column_names.index("hard"), "hard", hard)
+    for name in TRUE_OR_FALSE:
+        if name in table.column_names:
+            # A column of numbers can hold that a method has no intervals; one of bools cannot.
+            numbers = pc.cast(table[name], pa.float64())
+            table = table.set_column(table.column_names.index(name), name, numbers)
     for place, name in enumerate(("dataset", "modality", "method", "alpha")):
         table = table.add_column(place, name, [pa.repeat(pa.scalar(about[name]), len(table))])
     return table

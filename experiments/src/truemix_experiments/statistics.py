@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truemix.validation import check_choice
+from truemix_experiments._result_schema import INTERVALS
 from truemix_experiments._typing import FloatArray
 from truemix_experiments.published import counterpart, paper_datasets
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
     from truemix_experiments.results import Results
 
-METRICS = ("ae", "w", "hard", "soft", "amplitude", "winkler", "width")
-PERCENT = ("hard", "soft")
+METRICS = ("ae", "w", *INTERVALS)
+PERCENT = ("hard", "soft", "batch_hard", "batch_soft")
 # Significance levels of the symbols.
 LEVEL, STRONG = 0.05, 0.001
 WORSE = {"<": ">", "≪": "≫", "≈": "≈"}

@@ -52,7 +52,10 @@ Download = Annotated[
     bool, typer.Option("--download", help="Download sets of the UCI repository that are not here.")
 ]
 Results = Annotated[
-    Path, typer.Option("--out", metavar="FOLDER", help="Folder with the results of runs.")
+    Path,
+    typer.Option(
+        "--out", metavar="FOLDER", help="Folder with the results of runs, or a file of bench pack."
+    ),
 ]
 RESULTS = Path("bench-results")
 
@@ -186,10 +189,15 @@ def tables(
 
     found = all_tables(read_results(out))
     write("\n\n".join(to_text(table).rstrip("\n") for table in found) + "\n")
-    folder = out / "tables" if to is None else to
+    folder = _beside(out) / "tables" if to is None else to
     paths = write_tables(found, folder)
     if not quiet:
         write_message(f"Wrote {len(paths)} files to {folder}.")
+
+
+def _beside(out: Path) -> Path:
+    """Return the folder of results, or the one that a file of them is in."""
+    return out.parent if out.is_file() else out
 
 
 @app.command(epilog=EXIT_CODES)
@@ -207,7 +215,7 @@ def figures(
     from truemix_experiments.figures import FIGURES, write_figures
     from truemix_experiments.results import read_results
 
-    results, folder = read_results(out), out / "figures" if to is None else to
+    results, folder = read_results(out), _beside(out) / "figures" if to is None else to
     for name in FIGURES:
         try:
             told = [f"Wrote {path}" for path in write_figures(folder, results, names=[name])]
@@ -216,6 +224,27 @@ def figures(
             told = [f"Not drawn: {error}"]
         for each in [] if quiet else told:
             write_message(each)
+
+
+@app.command(epilog=EXIT_CODES)
+def pack(
+    out: Results = RESULTS,
+    to: Annotated[Path, typer.Option(metavar="FILE.parquet", help="The file to write.")] = Path(
+        "results.parquet"
+    ),
+    quiet: Quiet = False,
+) -> None:
+    """Write all results to one small file, from which tables and figures can be made again.
+
+    It holds the errors of each bag and the means of intervals, but no mixes.
+    """
+    from truemix_experiments.packed import write_packed
+    from truemix_experiments.results import read_results
+
+    results = read_results(out)
+    path = write_packed(results, to)
+    if not quiet:
+        write_message(f"Wrote {len(results.runs)} runs to {path}.")
 
 
 @app.command("list", epilog=EXIT_CODES)

@@ -17,6 +17,7 @@ from truemix_experiments.tables.comma_separated import to_csv
 from truemix_experiments.tables.comparison import comparison
 from truemix_experiments.tables.coverage import amplitude, coverage
 from truemix_experiments.tables.errors import ablation, bayesian_errors, point_errors
+from truemix_experiments.tables.estimands import estimands
 from truemix_experiments.tables.latex import to_latex
 from truemix_experiments.tables.markdown import to_markdown
 from truemix_experiments.tables.plain import text_of, to_text
@@ -42,6 +43,7 @@ __all__ = [
     "bayesian_summary",
     "comparison",
     "coverage",
+    "estimands",
     "point_errors",
     "point_ranks",
     "point_significance",
@@ -69,6 +71,7 @@ def all_tables(results: Results) -> list[Table]:
         bayesian_significance(results),
         coverage(results, "hard"),
         coverage(results, "soft"),
+        estimands(results),
         amplitude(results),
         ablation(results),
     ]

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from truemix_experiments.published import (
-    OWN,
     as_number,
     counterpart,
     published_text,
     published_values,
+    shown_method,
 )
 from truemix_experiments.statistics import comparable_ranks
 from truemix_experiments.tables.table import Cell
@@ -120,10 +120,19 @@ def count(n_datasets: int) -> str:
 
 
 def own_ranks(methods: Iterable[str]) -> str:
-    """Return a sentence on how methods of ours are ranked, if there are any."""
-    if not any(method.endswith(OWN) for method in methods):
-        return ""
-    return "Methods with + are not in the paper; each is ranked in place of the one without."
+    """Return a sentence on how methods that are not in the paper are ranked, if there are any.
+
+    Examples
+    --------
+    >>> own_ranks(["CC", "ACC", "PACC"])
+    'PACC is not in the paper; it is ranked in place of ACC.'
+    """
+    own = [method for method in methods if counterpart(method) != method]
+    return " ".join(
+        f"{shown_method(method)} is not in the paper; it is ranked in place of "
+        f"{shown_method(counterpart(method))}."
+        for method in own
+    )
 
 
 def caption(*sentences: str) -> str:

@@ -11,6 +11,7 @@ from truemix_experiments.published import (
     BAYESIAN,
     OWN,
     POINT,
+    VARIANTS,
     shown_method,
 )
 from truemix_experiments.statistics import bag_values, mean_values, modalities, tied_with_best
@@ -40,7 +41,8 @@ SHRUNK = "KDEy(Ait-lambda)"
 
 def point_errors(results: Results) -> Table:
     """Return AE and W of the point estimators."""
-    return _error_table(results, POINT, "point-errors", "Errors of point estimators")
+    methods = (*POINT, *VARIANTS)
+    return _error_table(results, methods, "point-errors", "Errors of point estimators")
 
 
 def bayesian_errors(results: Results) -> Table:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from truemix_experiments.published import MODALITIES, POINT, shown_method
+from truemix_experiments.published import MODALITIES, POINT, VARIANTS, shown_method
 from truemix_experiments.statistics import mean_values, modalities
-from truemix_experiments.tables._cells import SAME_DATA, caption, over, rank_cells
+from truemix_experiments.tables._cells import SAME_DATA, caption, over, own_ranks, rank_cells
 from truemix_experiments.tables.table import Column, Row, Table
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def point_ranks(results: Results) -> Table:
     n_all, complete, methods = 0, 0, []
     kinds = modalities(results)
     for metric, shown in (("ae", "AE rank"), ("w", "W rank")):
-        means = mean_values(results, metric, POINT)
+        means = mean_values(results, metric, (*POINT, *VARIANTS))
         n_all, methods = len(means), list(means.columns)
         means = means.dropna()
         complete = len(means)
@@ -41,6 +41,7 @@ def point_ranks(results: Results) -> Table:
         "Rank 1 is best; test bags from Dirichlet(1), averaged before ranking.",
         SAME_DATA,
         over(complete, n_all, what="Ranks"),
+        own_ranks(methods),
     )
     title = "Average ranks of point estimators by modality"
     return Table("point-ranks", title, text, ("method",), tuple(columns), rows)
