@@ -12,9 +12,9 @@ from truemix._optional import require
 from truemix._progress import progress
 from truemix._typing import FloatArray, IntArray
 from truemix.estimates import Estimate
+from truemix.estimates.estimate import ESTIMANDS
 from truemix.estimates.intervals import check_level
 from truemix.exceptions import InputError
-from truemix.estimates.estimate import ESTIMANDS
 from truemix.quantifiers import NotFittedError, Quantifier
 from truemix.selection.bags import check_protocol, drawn_bags
 from truemix.selection.scores import METRICS, errors

@@ -98,13 +98,17 @@ class Counting(BaseEstimator):
         near: FloatArray | None = None,
     ) -> FloatArray:
         """Return the same as one matrix, ``(n_bags, K)``."""
-        observed, given = replicates.layers.mean(axis=0), plain_bags(bags)
-        # A matrix product with how often each row is in each bag, one block of bags at a time.
-        n_items = len(observed)
-        mixes = np.empty((len(given), observed.shape[1]))
-        for block in row_blocks(len(given), max(1, COUNTS_BYTES // (8 * n_items))):
-            counts = np.array(
-                [np.bincount(bag.rows, bag.counts, minlength=n_items) for bag in given[block]]
+        given, n_items = plain_bags(bags), replicates.n_items
+        # How often each row is in each bag, one block of bags at a time.
+        return np.concatenate([
+            self.mixes_of_counts(
+                replicates,
+                np.array([np.bincount(b.rows, b.counts, minlength=n_items) for b in given[block]]),
             )
-            mixes[block] = counts @ observed / counts.sum(axis=1, keepdims=True)
-        return mixes
+            for block in row_blocks(len(given), max(1, COUNTS_BYTES // (8 * n_items)))
+        ])  # fmt: skip
+
+    def mixes_of_counts(self, replicates: Replicates, counts: FloatArray) -> FloatArray:
+        """Return the mixes of bags with so many of each item, ``(n_bags, n_items)``."""
+        observed = replicates.layers.mean(axis=0)
+        return np.asarray(counts @ observed / counts.sum(axis=1, keepdims=True))

@@ -19,6 +19,9 @@ from truemix.inference.protocol import MixtureResult, Replicates
 from truemix.validation import check_choice, check_integer
 
 ROWS_BYTES = 32 << 20
+# Up to so many items per row they are resampled one by one, which then takes less time than a
+# binomial number for each row.
+ITEMS_PER_ROW = 16
 
 
 class Resampling(BaseEstimator):
@@ -167,29 +170,54 @@ class _Run:
 
     def draw(self, inference: Any, replicates: Replicates, start: int, stop: int) -> None:
         """Fill some draws with the estimates on resampled items, and on the items themselves."""
-        n_rows = len(self.bag.rows)
-        layers = replicates.layers[:, self.bag.rows]
+        layers, itself = replicates.layers[:, self.bag.rows], self.bag
+        if itself.sample is None and hasattr(inference, "mixes_of_counts"):
+            layers, itself = _merged(layers, itself)
+        n_rows = layers.shape[1]
         bag_items = replace(replicates, n_items=n_rows, plain=layers.__getitem__)
-        itself = self.bag.at(np.arange(n_rows))
+        itself = itself.at(np.arange(n_rows))
         # In blocks: all resampled batches at once would need draws x rows numbers.
         for block in row_blocks(stop - start, max(1, ROWS_BYTES // (8 * n_rows))):
             numbers = np.arange(start + block.start, start + block.stop)
             if self.bag.sample is not None:
                 # Of sampled rows the items themselves vary from draw to draw, too.
-                batches = [
-                    Bag(itself.rows, each) for each in itself.replicate_counts(numbers, self.seed)
-                ]
-                self.batch[numbers] = inference.mixes(bag_items, batches)
+                counts = itself.replicate_counts(numbers, self.seed)
+                self.batch[numbers] = _mixes(inference, bag_items, counts)
+                counts = np.concatenate([self._resampled(each, 1) for each in counts])
             else:
-                batches = [itself] * len(numbers)
                 self.batch[numbers] = inference.mixes(bag_items, [itself])
-            resampled = [self._resampled(batch) for batch in batches]
-            self.population[numbers] = inference.mixes(bag_items, resampled)
+                counts = self._resampled(itself.weights, len(numbers))
+            self.population[numbers] = _mixes(inference, bag_items, counts)
 
-    def _resampled(self, batch: Bag) -> Bag:
-        """Return as many items, drawn with replacement."""
-        if batch.counts is None:
-            return Bag(self.rng.integers(0, len(batch.rows), len(batch.rows)))
-        n_items = batch.n_items
-        counts = self.rng.multinomial(n_items, batch.counts / batch.counts.sum())
-        return Bag(batch.rows[counts > 0], counts[counts > 0].astype(np.float64))
+    def _resampled(self, counts: FloatArray, n: int) -> FloatArray:
+        """Return n times how often each row is among as many items, drawn with replacement."""
+        n_rows, n_items = len(counts), round(float(counts.sum()))
+        if n_items > ITEMS_PER_ROW * n_rows or (counts != np.floor(counts)).any():
+            drawn = self.rng.multinomial(n_items, counts / counts.sum(), size=n)
+            return drawn.astype(np.float64)
+        row_of_item = np.repeat(np.arange(n_rows), counts.astype(np.intp))
+        places = row_of_item[self.rng.integers(0, n_items, (n, n_items), dtype=np.uint32)]
+        places += n_rows * np.arange(n)[:, None]
+        return np.bincount(places.ravel(), minlength=n * n_rows).reshape(n, -1).astype(np.float64)
+
+
+def _merged(layers: FloatArray, bag: Bag) -> tuple[FloatArray, Bag]:
+    """Return observations with equal items as one row, such as all with the same decision."""
+    n_layers, n_rows, n_columns = layers.shape
+    flat = np.ascontiguousarray(layers.transpose(1, 0, 2)).reshape(n_rows, -1)
+    rows, place = np.unique(flat, axis=0, return_inverse=True)
+    if len(rows) == n_rows:
+        return layers, bag
+    counts = np.bincount(place.ravel(), bag.weights).astype(np.float64)
+    merged = rows.reshape(-1, n_layers, n_columns).transpose(1, 0, 2)
+    return merged, Bag(np.arange(len(rows)), counts)
+
+
+def _mixes(inference: Any, replicates: Replicates, counts: FloatArray) -> FloatArray:
+    """Return the mix under each row of counts of all items ``(n, n_items)``."""
+    if hasattr(inference, "mixes_of_counts"):
+        found: FloatArray = inference.mixes_of_counts(replicates, counts)
+        return found
+    bags = [Bag(rows, each[rows]) for each in counts for rows in (np.flatnonzero(each),)]
+    mixes: FloatArray = inference.mixes(replicates, bags)
+    return mixes
