@@ -18,6 +18,8 @@ from truemix_experiments._typing import AnyArray
 # What comes before the checksum in a Parquet file, and what is in its place while it is computed.
 MARK, ZEROS = b"truemix sha256 ", 64 * b"0"
 PLACE = {b"truemix.checksum": MARK + ZEROS}
+# Far above the size of any result.
+MAX_BYTES = 256 << 20
 
 
 @contextmanager
@@ -61,6 +63,16 @@ def sealed(content: bytes) -> bytes:
     rest = rest[len(ZEROS) :]
     digest = hashlib.sha256(start + mark + ZEROS + rest)
     return start + mark + digest.hexdigest().encode() + rest
+
+
+def intact(path: Path) -> bytes:
+    """Return the bytes of a Parquet file that :func:`sealed` made, or raise a ValueError."""
+    if path.stat().st_size > MAX_BYTES:
+        raise ValueError("it is too large")
+    content = path.read_bytes()
+    if sealed(content) != content:
+        raise ValueError("its checksum is wrong")
+    return content
 
 
 def read_json(text: bytes) -> Any:

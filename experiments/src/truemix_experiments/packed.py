@@ -18,7 +18,7 @@ import numpy as np
 from truemix.exceptions import InputError
 from truemix_experiments._result_schema import INTERVALS
 from truemix_experiments._typing import FloatArray
-from truemix_experiments.files import PLACE, atomic_write, read_json, sealed
+from truemix_experiments.files import PLACE, atomic_write, intact, read_json, sealed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,15 +67,10 @@ def read_packed(path: Path) -> Results:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from truemix_experiments.results import MAX_BYTES, Results
+    from truemix_experiments.results import Results
 
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ValueError("it is too large")
-        content = path.read_bytes()
-        if sealed(content) != content:
-            raise ValueError("its checksum is wrong")
-        table = pq.read_table(pa.BufferReader(content))
+        table = pq.read_table(pa.BufferReader(intact(path)))
         if (table.schema.metadata or {}).get(META) != str(FORMAT).encode():
             raise ValueError("it holds no packed results of this version")
         runs = [read_json(text.encode()) for text in table["about"].drop_null().to_pylist()]

@@ -29,7 +29,7 @@ from truemix_experiments._result_schema import (
     check_names,
     checked_table,
 )
-from truemix_experiments.files import PLACE, atomic_write, read_json, sealed
+from truemix_experiments.files import PLACE, atomic_write, intact, read_json, sealed
 from truemix_experiments.packed import read_packed
 
 if TYPE_CHECKING:
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 KEY = ("dataset", "method", "alpha")
 _LONGEST_REASON = 200
-# Far above the size of any result.
-MAX_BYTES = 256 << 20
 
 
 @dataclass(frozen=True)
@@ -228,12 +226,7 @@ def read_file(path: Path) -> tuple[dict[str, Any], pa.Table]:
     import pyarrow.parquet as pq
 
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ValueError("it is too large")
-        content = path.read_bytes()
-        if sealed(content) != content:
-            raise ValueError("its checksum is wrong")
-        with pq.ParquetFile(pa.BufferReader(content)) as file:
+        with pq.ParquetFile(pa.BufferReader(intact(path))) as file:
             about = _about(path, file.schema_arrow.metadata or {})
             n_bags, n_classes = file.metadata.num_rows, about["n_classes"]
             if not 0 < n_bags <= MAX_BAGS or not n_bags * n_classes <= MAX_SHARES:
