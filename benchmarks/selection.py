@@ -1,4 +1,4 @@
-"""Model selection and temperature calibration against QuaPy, and what they choose.
+"""Model selection and temperature calibration against QuaPy: time.
 
 ``python benchmarks/selection.py --data FOLDER`` (files ``<name>.npz`` with ``X`` and ``y``) times
 
@@ -6,15 +6,13 @@
   QuaPy's ``GridSearchQ`` with ``KDEyML`` on some settings and bags, extrapolated to all of them;
 - digits: 8 temperatures x 100 bags of 1000; QuaPy's ``calibrate_temperature`` on some, likewise.
 
-Both run in this process, on the same posteriors. ``--table [--out FILE.md]`` makes, instead, the
-table of test errors: automatic choice, the paper's protocol, the best setting in hindsight, and
-QuaPy's default.
+Both run in this process, on the same posteriors. What is chosen, and how good it is:
+``benchmarks/automatic_choice.py``.
 """
 
 import argparse
 import contextlib
 import io
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -25,15 +23,10 @@ from sklearn.model_selection import cross_val_predict, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from common import publish
 from peer import Given, quapy
 from truemix import BayesianKDEy, KDEy
 from truemix._threads import n_threads
-from truemix.densities import kde_log_likelihood
-from truemix.inference import maximize_mixtures
-from truemix.metrics import absolute_error
 from truemix.protocols import DirichletBags
-from truemix.quantifiers import cross_fit
 from truemix.selection import GridSearch, calibrate_temperature
 from truemix.selection.temperature import TEMPERATURES
 
@@ -53,7 +46,6 @@ N_BAGS, BAG_SIZE = 100, 1000
 THEIR_SETTINGS = list(zip(SHRINKAGES, BANDWIDTHS[[0, 2, 4, 5, 7, 9]], strict=True))
 THEIR_BAGS = (2, 5)
 THEIR_TEMPERATURES = (0.5, 2.0, 10.0, 1000.0)
-TABLE = ("cmc", "yeast", "image_seg", "obesity", "dry-bean", "digits")
 
 
 def read(folder, name):
@@ -147,99 +139,12 @@ def print_ratio(ratio):
           f"{n_threads()} cores)", flush=True)  # fmt: skip
 
 
-# --- what is chosen ---------------------------------------------------------------------------
-
-
-def test_errors(folder, name, n_bags):
-    """Return one row of the table: the size, four errors and both choices."""
-    X, pool, y, pool_y = read(folder, name)
-    classes = np.unique(y)
-    trained = cross_fit(classifier(), X, y, classes=classes)
-    P, Q = trained.posteriors, trained.score(pool)[0]
-    bags = list(DirichletBags(n_bags=n_bags, random_state=1).bags(pool_y, classes))
-    rows, truth = [bag.index for bag in bags], np.array([bag.prevalence for bag in bags])
-
-    def error(matrix):
-        fits = maximize_mixtures(matrix, rows)
-        return absolute_error(truth, np.array([fit.prevalence for fit in fits])).mean()
-
-    search = GridSearch(KDEy(classifier=classifier()), GRID).fit(X, y)
-    auto = KDEy().fit(P, y)
-    errors = {}
-    for shrinkage in SHRINKAGES:
-        matrices = kde_log_likelihood(
-            P, y, Q, kernel="aitchison", bandwidth=BANDWIDTHS, shrinkage=shrinkage
-        )
-        for bandwidth, matrix in zip(BANDWIDTHS.tolist(), matrices, strict=True):
-            errors[bandwidth, shrinkage] = error(matrix)
-    choices = [
-        (auto.bandwidth_, auto.shrinkage_),
-        (search.best_params_["bandwidth"], search.best_params_["shrinkage"]),
-        min(errors, key=errors.get),
-    ]
-    theirs = quapy.KDEyML(Given(), val_split=5).fit(P, y)
-    mixes = np.array([theirs.predict(Q[index]) for index in rows])
-    values = [errors[choice] for choice in choices]
-    values.append(absolute_error(truth, mixes / mixes.sum(axis=1, keepdims=True)).mean())
-    return len(classes), len(y), values, choices
-
-
-def table(folder, n_bags):
-    lines = [
-        "# How bandwidth and shrinkage are chosen: test errors of KDEy",
-        "",
-        f"Mean absolute error over {n_bags} test bags of {BAG_SIZE} items, Dirichlet(1) mixes; "
-        "logistic regression (C=1, standardised features), 70 % of each set as references scored "
-        "out of fold, bags from the rest. Aitchison kernel, the paper's grid of 60 settings.",
-        "",
-        "- *auto*: `KDEy()`, which chooses by bags of its own references; nothing is held out.",
-        "- *paper*: `GridSearch`, 40 % held out, 100 bags of 1000, refitted on everything.",
-        "- *hindsight*: the setting that turned out best on the test bags; a bound, not a method.",
-        "- *QuaPy*: `KDEyML` as it comes (Gaussian kernel, bandwidth 0.1), on the same posteriors.",
-        "",
-        "In brackets bandwidth and shrinkage. The best of the three methods in bold. Made by "
-        "`python benchmarks/selection.py --table --data FOLDER --out docs/results/selection.md`.",
-        "",
-        "| data | classes | references | auto | paper | hindsight | QuaPy |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    every = []
-    for name in TABLE:
-        print(name, file=sys.stderr, flush=True)
-        n_classes, n_items, values, choices = test_errors(folder, name, n_bags)
-        every.append(values)
-        settings = [f" ({h:.2g}, {shrinkage:g})" for h, shrinkage in choices] + [""]
-        cells = marked(values, settings)
-        lines.append(f"| {name} | {n_classes} | {n_items} | {' | '.join(cells)} |")
-    mean = marked(np.mean(every, axis=0), [""] * 4)
-    lines.append(f"| mean | | | {' | '.join(mean)} |")
-    ratio = np.exp(np.mean(np.log(np.array(every)[:, :3] / np.array(every)[:, 2:3]), axis=0))
-    excess = [f"{100 * (r - 1):.0f} %" for r in ratio[:2]]
-    lines.append(f"| above hindsight (geometric mean) | | | {' | '.join(excess)} | | |")
-    return "\n".join(lines) + "\n"
-
-
-def marked(values, settings):
-    best = min(values[i] for i in (0, 1, 3))
-    return [
-        (f"**{value:.4f}**" if value == best and i != 2 else f"{value:.4f}") + settings[i]
-        for i, value in enumerate(values)
-    ]
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--table", action="store_true")
-    parser.add_argument("--bags", type=int, default=200)
-    parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
-    if not arguments.table:
-        time_grid_search(arguments.data)
-        time_temperature(arguments.data)
-        return
-    text = table(arguments.data, arguments.bags)
-    publish(text, arguments.out)
+    time_grid_search(arguments.data)
+    time_temperature(arguments.data)
 
 
 if __name__ == "__main__":

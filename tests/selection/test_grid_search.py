@@ -398,7 +398,7 @@ def test_ctrl_c_from_outside_interrupts_too(given):
         ({"grid": {"bandwidth": 0.1}}, r"0.1 for 'bandwidth'; expected a list .* pass \[0.1\]"),
         (
             {"grid": {"bandwith": [1.0]}},
-            r"'bandwith', which KDEy\(\) does not have; expected one of 'bandwidth', 'classifier'",
+            r"'bandwith', which KDEy\(\) does not have; expected one of 'averaging', 'bandwidth'",
         ),
         ({"grid": {"classifier__C": [1.0]}}, "the 'classifier' of this KDEy is None, which has no"),
         (

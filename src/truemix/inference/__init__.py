@@ -16,6 +16,7 @@ from truemix.inference.replicates import sample_replicates
 from truemix.inference.sampling import MixtureSample, sample_mixture
 
 if TYPE_CHECKING:
+    from truemix.inference.averaging import Averaging
     from truemix.inference.confusion_posterior import ConfusionPosterior
     from truemix.inference.least_squares import LeastSquares
     from truemix.inference.point import Counting, MaximumLikelihood
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from truemix.inference.resampling import Resampling
 
 __all__ = [
+    "Averaging",
     "ConfusionPosterior",
     "Counting",
     "Inference",
@@ -44,6 +46,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "Averaging": "averaging",
     "ConfusionPosterior": "confusion_posterior",
     "Counting": "point",
     "LeastSquares": "least_squares",

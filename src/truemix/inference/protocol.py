@@ -61,6 +61,8 @@ class Replicates:
     n_layers, n_items, n_columns : int
     plain : function of the layer
         Returns its matrix ``(n, D)``.
+    tied : tuple of functions of the layer
+        The same under each further setting of the model that ties with the chosen one.
     random : function of the layer, of numbers and of a slice of items, optional
         Returns random replicates of it, ``(v, n, D)``, for these items.
     shared_work : function of numbers, optional
@@ -86,6 +88,7 @@ class Replicates:
     n_items: int
     n_columns: int
     plain: Callable[[int], FloatArray]
+    tied: tuple[Callable[[int], FloatArray], ...] = ()
     random: Callable[[int, IntArray, slice], FloatArray] | None = None
     shared_work: Callable[[IntArray], IntArray] = np.zeros_like
     counts: FloatArray | None = None

@@ -48,7 +48,8 @@ class KernelDensity(BaseEstimator):
         (for either) takes the value from the paper's grid with the smallest error on bags of
         references, with out-of-fold densities.
     averaging : bool
-        Spread replicates also over the settings that tie in the automatic selection.
+        Keep the settings that tie in the automatic selection: replicates are spread over them,
+        and :class:`truemix.inference.Averaging` takes the mean of their answers.
 
     Attributes
     ----------
@@ -190,6 +191,16 @@ class KernelDensity(BaseEstimator):
     def log_likelihood(self, posteriors: FloatArray) -> FloatArray:
         """Return the log density of each item under each class, ``(n, K)``."""
         matrix: FloatArray = self._densities.log_likelihood(posteriors)[0]
+        return matrix
+
+    @property
+    def n_tied(self) -> int:
+        """How many settings tie with the one in use."""
+        return len(self._tied) - 1
+
+    def tied_log_likelihood(self, number: int, posteriors: FloatArray) -> FloatArray:
+        """Return the same under one of the settings that tie."""
+        matrix: FloatArray = self._tied[number + 1].log_likelihood(posteriors)[0]
         return matrix
 
     def shared_work(self, numbers: IntArray) -> IntArray:

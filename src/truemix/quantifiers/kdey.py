@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from truemix.inference import MaximumLikelihood
+from truemix.inference import Averaging, MaximumLikelihood
 from truemix.models import KernelDensity, WithUnknown
 from truemix.quantifiers.base import Parts, Quantifier
 from truemix.validation import parameter_error
@@ -56,6 +56,10 @@ class KDEy(Quantifier):
         How far posteriors are moved towards the barycentre first, at least 0 and below 1.
         ``"auto"`` (for either) takes the value from the paper's grid with the smallest error on
         bags of reference items, with out-of-fold densities; see ``selection_``.
+    averaging : bool
+        Take the mean of the mixes under all settings of bandwidth and shrinkage that tie in the
+        automatic selection (at most 12), instead of the mix under the selected one. More accurate,
+        above all with few references, at the cost of as many densities. No effect with ``unknown``.
     unknown : bool
         Whether items may belong to none of the classes. If so, the estimate has their share as
         ``unknown``, and the shares of the classes are those among the other items.
@@ -88,6 +92,7 @@ class KDEy(Quantifier):
         kernel: str = "aitchison",
         bandwidth: Any = "auto",
         shrinkage: Any = "auto",
+        averaging: Any = False,
         unknown: Any = False,
     ) -> None:
         self.classifier = classifier
@@ -96,14 +101,20 @@ class KDEy(Quantifier):
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.shrinkage = shrinkage
+        self.averaging = averaging
         self.unknown = unknown
 
     def parts(self) -> Parts:
         """Return kernel densities, and maximum likelihood."""
+        if not isinstance(self.averaging, bool | np.bool_):
+            raise parameter_error("averaging", "True or False", self.averaging)
         model = KernelDensity(
             kernel=self.kernel, bandwidth=self.bandwidth, shrinkage=self.shrinkage
         )
-        return Parts(maybe_unknown(model, self.unknown), MaximumLikelihood())
+        inference: Any = MaximumLikelihood()
+        if self.averaging:
+            inference = Averaging(inference=inference)
+        return Parts(maybe_unknown(model, self.unknown), inference)
 
     bandwidth_ = of_densities("bandwidth_", "The bandwidth in use.")
     shrinkage_ = of_densities("shrinkage_", "The shrinkage in use.")

@@ -6,6 +6,7 @@ The only place where the two meet: the model makes the matrix, the inference con
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,12 @@ def replicates_of(model: Any, inference: Any, scored: FloatArray) -> Replicates:
         matrix = np.asarray(model.log_likelihood(scored[layer]), dtype=np.float64)
         return _checked(matrix, (n_items, n_columns), model, "log_likelihood")
 
+    def tied(number: int, layer: int) -> FloatArray:
+        matrix = model.tied_log_likelihood(number, scored[layer])
+        return _checked(matrix, (n_items, n_columns), model, "tied_log_likelihood")
+
+    n_tied = getattr(model, "n_tied", 0) if getattr(inference, "averaged", False) else 0
+
     def random(layer: int, numbers: IntArray, items: slice) -> FloatArray:
         seed, posteriors = layer_seed(inference.seed_, layer), scored[layer][items]
         matrices = np.asarray(model.replicates(posteriors, numbers, seed))
@@ -51,6 +58,7 @@ def replicates_of(model: Any, inference: Any, scored: FloatArray) -> Replicates:
         n_items=n_items,
         n_columns=n_columns,
         plain=plain,
+        tied=tuple(partial(tied, number) for number in range(n_tied)),
         random=random if is_spread(model, inference) else None,
         shared_work=getattr(model, "shared_work", np.zeros_like),
     )
@@ -141,7 +149,8 @@ def mixes_of_many(
     over the mixes ``(n_bags, K)`` of each, in an order in which neighbours are similar.
     """
     shares = hasattr(type(models[0]), "matrices_of_many") and not any(
-        is_spread(model, inference) for model, inference in zip(models, inferences, strict=True)
+        is_spread(model, inference) or getattr(inference, "averaged", False)
+        for model, inference in zip(models, inferences, strict=True)
     )
     if not shares:
         for number, (model, inference) in enumerate(zip(models, inferences, strict=True)):
