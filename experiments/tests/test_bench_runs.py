@@ -208,6 +208,18 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_results(finished, tmp_path
     assert_identical(tmp_path, finished[0])
 
 
+@pytest.mark.parametrize(
+    ("options", "first"), [({}, "sklearn-iris"), ({"n_jobs": 2}, "sklearn-digits")]
+)
+def test_beside_each_other_the_longest_is_begun_first(options, first, tmp_path, monkeypatch):
+    begun = []
+    monkeypatch.setattr(bench, "run_jobs", lambda jobs, **_: begun.extend(jobs) or [])
+    names = ("sklearn-iris", "sklearn-wine", "sklearn-digits")
+    bench.run(tiny_plan(tmp_path, names), **options)
+    assert begun[0].dataset == first
+    assert {job.dataset for job in begun} == set(names)
+
+
 def test_a_scheduler_that_is_not_there_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr("truemix_experiments.scheduling.PATIENCE", "1s")
     with pytest.raises(InputError, match=r"There is no Dask scheduler at 'tcp://127\.0\.0\.1:9'"):

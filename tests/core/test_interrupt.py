@@ -13,6 +13,14 @@ import pytest
 from truemix import _core
 from truemix._threads import for_each_block
 
+# What runs in the background of a shell ignores the signal, and so do its children.
+PRELUDE = """
+import signal
+import numpy as np
+from truemix import _core
+signal.signal(signal.SIGINT, signal.default_int_handler)
+print("begun", flush=True)
+"""
 # Loops that would take minutes; they say when they begin.
 LONG = {
     "kernel sums": """
@@ -40,9 +48,7 @@ for_each_block(work, 8, 1)
 
 @pytest.mark.parametrize("name", LONG)
 def test_ctrl_c_ends_a_long_loop(name):
-    code = (
-        "import numpy as np\nfrom truemix import _core\nprint('begun', flush=True)\n" + LONG[name]
-    )
+    code = PRELUDE + LONG[name]
     child = subprocess.Popen(  # noqa: S603
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

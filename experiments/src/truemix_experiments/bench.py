@@ -134,7 +134,7 @@ def run(
     ----------
     plan : Plan
     n_jobs : int
-        Data sets to work on at the same time.
+        Data sets to work on at the same time, the longest first.
     scheduler : str, optional
         Address of a Dask scheduler.
     tell : function
@@ -145,6 +145,9 @@ def run(
     outcome.unavailable = {each.name: each.explanation for each in found if not each.available}
     use_folder(plan.out, plan.settings)
     here = [each.name for each in found if each.available]
+    if n_jobs > 1 or scheduler is not None:
+        # The longest first: begun last, it would keep one process busy after all others.
+        here.sort(key=lambda name: -sum(map(cost, plan.keys(name))))
     jobs = [_job(plan, name) for name in here]
     keys = [key for name in here for key in plan.keys(name) if not is_done(plan.out, key)]
     with Watch(plan.out, keys, tell):
