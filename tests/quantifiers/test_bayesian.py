@@ -1,5 +1,7 @@
 """The Bayesian quantifiers and the bootstrap, beyond what the samplers' own tests show."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -226,6 +228,19 @@ def test_the_bootstrap_repeats_the_quantifier_on_resampled_items(inner, referenc
     np.testing.assert_allclose(fitted.quantify(target).draws, expected, atol=1e-9)
     batch = fitted.quantify(target).of("batch")
     np.testing.assert_allclose(batch.draws, np.tile(point.predict(target), (7, 1)))
+
+
+def test_the_bootstrap_needs_little_memory_however_often_items_repeat():
+    # 4,000 distinct rows, each ten times: 40,000 items to resample in each of 400 batches.
+    P = np.random.default_rng(0).dirichlet(np.ones(3), 4_000)
+    fitted = Bootstrap(PCC(), draws=400, random_state=0).fit(P, np.arange(4_000) % 3)
+    batch = fitted.summarize(np.repeat(P, 10, axis=0))
+    tracemalloc.start()
+    fitted.quantify(batch)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # A block of random numbers, of places and of counts: a few times its 32 MiB.
+    assert peak < 160 << 20
 
 
 def test_the_bootstrap_reaches_the_parameters_inside(reference):

@@ -98,17 +98,21 @@ class Counting(BaseEstimator):
         near: FloatArray | None = None,
     ) -> FloatArray:
         """Return the same as one matrix, ``(n_bags, K)``."""
-        given, n_items = plain_bags(bags), replicates.n_items
+        observed, given = replicates.layers.mean(axis=0), plain_bags(bags)
+        n_items = len(observed)
+        mixes = np.empty((len(given), observed.shape[1]))
         # How often each row is in each bag, one block of bags at a time.
-        return np.concatenate([
-            self.mixes_of_counts(
-                replicates,
-                np.array([np.bincount(b.rows, b.counts, minlength=n_items) for b in given[block]]),
+        for block in row_blocks(len(given), max(1, COUNTS_BYTES // (8 * n_items))):
+            counts = np.array(
+                [np.bincount(bag.rows, bag.counts, minlength=n_items) for bag in given[block]]
             )
-            for block in row_blocks(len(given), max(1, COUNTS_BYTES // (8 * n_items)))
-        ])  # fmt: skip
+            mixes[block] = _weighted_means(counts, observed)
+        return mixes
 
     def mixes_of_counts(self, replicates: Replicates, counts: FloatArray) -> FloatArray:
         """Return the mixes of bags with so many of each item, ``(n_bags, n_items)``."""
-        observed = replicates.layers.mean(axis=0)
-        return np.asarray(counts @ observed / counts.sum(axis=1, keepdims=True))
+        return _weighted_means(counts, replicates.layers.mean(axis=0))
+
+
+def _weighted_means(counts: FloatArray, observed: FloatArray) -> FloatArray:
+    return np.asarray(counts @ observed / counts.sum(axis=1, keepdims=True))

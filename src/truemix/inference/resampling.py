@@ -176,8 +176,9 @@ class _Run:
         n_rows = layers.shape[1]
         bag_items = replace(replicates, n_items=n_rows, plain=layers.__getitem__)
         itself = itself.at(np.arange(n_rows))
-        # In blocks: all resampled batches at once would need draws x rows numbers.
-        for block in row_blocks(stop - start, max(1, ROWS_BYTES // (8 * n_rows))):
+        n_numbers = itself.n_items if _one_by_one(itself.weights) else n_rows
+        # In blocks: all resampled batches at once would need draws x rows (or items) numbers.
+        for block in row_blocks(stop - start, max(1, ROWS_BYTES // (8 * n_numbers))):
             numbers = np.arange(start + block.start, start + block.stop)
             if self.bag.sample is not None:
                 # Of sampled rows the items themselves vary from draw to draw, too.
@@ -192,13 +193,19 @@ class _Run:
     def _resampled(self, counts: FloatArray, n: int) -> FloatArray:
         """Return n times how often each row is among as many items, drawn with replacement."""
         n_rows, n_items = len(counts), round(float(counts.sum()))
-        if n_items > ITEMS_PER_ROW * n_rows or (counts != np.floor(counts)).any():
+        if not _one_by_one(counts):
             drawn = self.rng.multinomial(n_items, counts / counts.sum(), size=n)
             return drawn.astype(np.float64)
         row_of_item = np.repeat(np.arange(n_rows), counts.astype(np.intp))
         places = row_of_item[self.rng.integers(0, n_items, (n, n_items), dtype=np.uint32)]
         places += n_rows * np.arange(n)[:, None]
         return np.bincount(places.ravel(), minlength=n * n_rows).reshape(n, -1).astype(np.float64)
+
+
+def _one_by_one(counts: FloatArray) -> bool:
+    """Return whether the items of a batch are resampled one by one."""
+    few = counts.sum() <= ITEMS_PER_ROW * len(counts)
+    return bool(few and (counts == np.floor(counts)).all())
 
 
 def _merged(layers: FloatArray, bag: Bag) -> tuple[FloatArray, Bag]:
