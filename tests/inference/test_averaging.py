@@ -85,16 +85,16 @@ def test_it_is_kernel_densities_and_averaging(fitted, data):
     np.testing.assert_array_equal(found, fitted.predict(data[2]))
 
 
-def test_a_bootstrap_takes_the_selected_setting(data):
-    P, codes, batch, _ = data
-    draws = [
-        Bootstrap(KDEy(averaging=averaging), draws=20, random_state=0)
-        .fit(P, codes)
-        .quantify(batch)
-        .draws
-        for averaging in (False, True)
-    ]
-    np.testing.assert_array_equal(*draws)
+@pytest.mark.parametrize(
+    ("quantifier", "sentence"),
+    [
+        (Bootstrap(KDEy(averaging=True)), "must be a quantifier without averaging=True"),
+        (KDEy(averaging=True, unknown=True), "averaging=True and unknown=True, but"),
+    ],
+)
+def test_what_cannot_average_says_so(quantifier, sentence, data):
+    with pytest.raises(InputError, match=sentence):
+        quantifier.fit(*data[:2])
 
 
 def test_other_values_are_an_error(data):

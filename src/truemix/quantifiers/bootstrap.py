@@ -99,6 +99,13 @@ class Bootstrap(Quantifier):
                 self.quantifier,
                 "BayesianKDEy(unknown=True) has draws of the unknown share.",
             )
+        if getattr(inference, "averaged", False):
+            raise parameter_error(
+                "quantifier",
+                "a quantifier without averaging=True",
+                self.quantifier,
+                "BayesianKDEy spreads its draws over the settings that tie.",
+            )
         if not isinstance(self.references, bool | np.bool_):
             raise parameter_error("references", "True or False", self.references)
         resampling = Resampling(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from truemix.exceptions import InputError
 from truemix.inference import Averaging, MaximumLikelihood
 from truemix.models import KernelDensity, WithUnknown
 from truemix.quantifiers.base import Parts, Quantifier
@@ -59,7 +60,7 @@ class KDEy(Quantifier):
     averaging : bool
         Take the mean of the mixes under all settings of bandwidth and shrinkage that tie in the
         automatic selection (at most 12), instead of the mix under the selected one. More accurate,
-        above all with few references, at the cost of as many densities. No effect with ``unknown``.
+        above all with few references, at the cost of as many densities. Not with ``unknown``.
     unknown : bool
         Whether items may belong to none of the classes. If so, the estimate has their share as
         ``unknown``, and the shares of the classes are those among the other items.
@@ -111,6 +112,11 @@ class KDEy(Quantifier):
         model = KernelDensity(
             kernel=self.kernel, bandwidth=self.bandwidth, shrinkage=self.shrinkage
         )
+        if self.averaging and self.unknown:
+            raise InputError(
+                "KDEy has averaging=True and unknown=True, but the share of unknown items is known "
+                "for the selected setting only; leave one of them out."
+            )
         inference: Any = MaximumLikelihood()
         if self.averaging:
             inference = Averaging(inference=inference)
