@@ -183,6 +183,16 @@ class Trained(Given):
         return super().fit(X, y)
 
 
+def test_rounding_on_another_processor_does_not_change_the_bags(data):
+    P, codes = data
+    noise = 1.0 + 1e-13 * np.random.default_rng(0).normal(size=P.shape)
+    near = P * noise / (P * noise).sum(axis=1, keepdims=True)
+    first, other = (backtest(EMQ(), each, codes, **FAST) for each in (P, near))
+    assert (near != P).mean() > 0.5
+    np.testing.assert_array_equal(other.true, first.true)
+    np.testing.assert_allclose(other.estimated, first.estimated, atol=1e-5)
+
+
 def test_a_frozen_classifier_is_not_trained_again(data):
     classifier = FrozenEstimator(Trained().fit(*data))
     Trained.times = 0
