@@ -20,7 +20,7 @@ from truemix.calibration import (
     VectorScaling,
 )
 from truemix.calibration._softmax_regression import SoftmaxRegression
-from truemix.calibration.scaling import _prior_precision
+from truemix.calibration.scaling import prior_precision
 from truemix.exceptions import InputError
 
 FORMS = {"ts": (True, False), "bcts": (True, True), "vs": (False, True), "nbvs": (False, False)}
@@ -44,7 +44,7 @@ def mean_nll(Q, y):
 def problem_of(method, P, y, weight=None):
     log_p = np.log(P)
     weight = np.full(len(y), 1 / len(y)) if weight is None else weight / weight.sum()
-    return SoftmaxRegression(log_p, y, weight, *FORMS[method], _prior_precision(log_p, weight))
+    return SoftmaxRegression(log_p, y, weight, *FORMS[method], prior_precision(log_p, weight))
 
 
 # --- the optimum -------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Calibration of posteriors: maps fitted on held-out items."""
 
+from truemix.calibration.mix_correction import class_biases
 from truemix.calibration.scaling import (
     CALIBRATORS,
     BiasCorrectedTemperatureScaling,
@@ -7,7 +8,6 @@ from truemix.calibration.scaling import (
     NoBiasVectorScaling,
     TemperatureScaling,
     VectorScaling,
-    class_biases,
 )
 
 __all__ = [

@@ -53,7 +53,6 @@ from truemix.calibration._softmax_regression import (
     SoftmaxRegression,
     Tolerance,
     minimize,
-    minimize_biases,
     softmax,
 )
 from truemix.exceptions import InputError
@@ -235,7 +234,7 @@ class Calibrator:
         # P as given, except that zeros at true classes are floored: their NLL would be infinite.
         before = 0.0 - float(weight @ np.log(np.maximum(items.true, FLOOR)))
         log_p, code, floor = items.log_p, items.code, items.floor
-        ridge = _prior_precision(log_p, weight)
+        ridge = prior_precision(log_p, weight)
         problem = SoftmaxRegression(log_p, code, weight, self._one_scale, self._with_bias, ridge)
         theta, converged = minimize(problem, start, tolerance)
         after = problem.objective(theta) - problem.penalty(theta)
@@ -405,47 +404,7 @@ CALIBRATORS: dict[str, type[Calibrator]] = {
 }
 
 
-def class_biases(P: ArrayLike, y: ArrayLike) -> tuple[FloatArray, float]:
-    """Return the biases of ``softmax(log(p) + b)`` that fit labels best, and how much better.
-
-    They correct the mix that posteriors are for and nothing else, unlike bias-corrected temperature
-    scaling.
-
-    Parameters
-    ----------
-    P : array of shape (n, K)
-        Held-out posteriors.
-    y : array of shape (n,)
-        Class numbers.
-
-    Returns
-    -------
-    biases : ndarray of shape (K,)
-        With mean zero.
-    statistic : float
-        Of the likelihood-ratio test against biases of zero: twice the gain in log-likelihood, not
-        negative.
-
-    Examples
-    --------
-    >>> biases, statistic = class_biases([[0.9, 0.1]] * 4 + [[0.4, 0.6]] * 4, [0] * 4 + [1] * 4)
-    >>> biases.round(1), round(statistic, 1)
-    (array([-0.4,  0.4]), 1.1)
-    """
-    items = Items.checked(P, y, None)
-    weight = items.weights(None)
-    ridge = _prior_precision(items.log_p, weight)
-    problem = SoftmaxRegression(items.log_p, items.code, weight, True, True, ridge)
-    biases = minimize_biases(problem)
-    losses = [
-        problem.objective(theta) - problem.penalty(theta)
-        for theta in (problem.identity(), np.concatenate([[1.0], biases]))
-    ]
-    statistic = 2.0 * items.code.size * (losses[0] - losses[1])
-    return biases - biases.mean(), max(0.0, float(statistic))
-
-
-def _prior_precision(log_p: FloatArray, weight: FloatArray) -> FloatArray:
+def prior_precision(log_p: FloatArray, weight: FloatArray) -> FloatArray:
     """Return the prior precision of a scale and of a bias, relative to the mean NLL."""
     variance = np.einsum("i,ij,ij->j", weight, log_p, log_p) - (weight @ log_p) ** 2
     spread = np.clip(variance.mean(), 1e-4, 1.0)
