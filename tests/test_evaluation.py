@@ -19,6 +19,20 @@ def data():
     return posteriors(200, 3, seed=0), posteriors(300, 3, seed=1)
 
 
+def test_both_views_of_one_run_are_scored(data):
+    (P, y), (pool, labels) = data
+    fitted = BayesianKDEy(**SMOOTH, draws=100, random_state=0, estimand="population").fit(P, y)
+    names = ("soft_coverage", "hard_coverage", "winkler_score", "width")
+    both = evaluate(fitted, pool, labels, protocol=BAGS, metrics=names, also="batch")
+    batch = BayesianKDEy(**SMOOTH, draws=100, random_state=0).fit(P, y)
+    alone = evaluate(batch, pool, labels, protocol=BAGS, metrics=names)
+    for name in names:
+        np.testing.assert_allclose(both[f"batch_{name}"], alone[name], atol=1e-12)
+    assert not np.allclose(both["width"], both["batch_width"])
+    with pytest.raises(InputError, match="'also' parameter must be one of 'batch', 'population'"):
+        evaluate(fitted, pool, labels, protocol=BAGS, also="items")
+
+
 def test_every_metric_is_that_of_the_estimates(data):
     (P, y), (pool, labels) = data
     fitted = BayesianKDEy(**SMOOTH, draws=100, random_state=0).fit(P, y)

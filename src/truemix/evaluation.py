@@ -143,13 +143,14 @@ def _columns(
     also: str | None,
 ) -> dict[str, Any]:
     mixes, failed = [], []
-    views = {"": _Intervals([], []), **({f"{also}_": _Intervals([], [])} if also else {})}
+    # What the columns of a view begin with, and its intervals; the quantifier's own comes first.
+    views = {"": _Intervals([], [])} | ({f"{also}_": _Intervals([], [])} if also else {})
     for estimate in quantifier.quantify_bags(X, rows):
         mixes.append(estimate.prevalence)
         failed.append(_has_failed(estimate))
         if estimate.draws is not None:
-            for prefix, intervals in views.items():
-                view = estimate if not prefix or also is None else estimate.of(also)
+            shown = [estimate, *([estimate.of(also)] if also else [])]
+            for view, intervals in zip(shown, views.values(), strict=True):
                 intervals.single.append(view.interval(level))
                 intervals.joint.append(view.interval(level, simultaneous=True))
     estimated, sizes = np.array(mixes), np.array([len(each) for each in rows])
