@@ -55,6 +55,23 @@ def test_tables_are_shown_and_written(results, capsys, tmp_path):
     assert done.err.startswith("Wrote ")
 
 
+def test_packed_results_give_the_tables_again(results, capsys, tmp_path):
+    packed = tmp_path / "all.parquet"
+    done = run(capsys, "bench", "pack", "--out", results[0], "--to", packed)
+    assert done.code == 0
+    assert done.err == f"Wrote 4 runs to {packed}.\n"
+    assert run(capsys, "bench", "tables", "--out", packed).code == 0
+    assert "point-errors.md" in contents(tmp_path / "tables")
+
+
+def test_packed_results_are_not_written_among_the_results(results, capsys):
+    inside = results[0] / "all.parquet"
+    done = run(capsys, "bench", "pack", "--out", results[0], "--to", inside)
+    assert done.code == 1
+    assert "would be among the results" in done.err
+    assert not inside.exists()
+
+
 def test_figures_are_written_as_far_as_there_are_results(capsys, tmp_path, monkeypatch):
     # All of them would take long, and are tested elsewhere.
     few = {"shift-ranks": "shift", "shrinkage": "shrinkage"}

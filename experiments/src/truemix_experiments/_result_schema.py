@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 META = b"truemix"
 FORMAT = 3
+KEY = ("dataset", "method", "alpha")
 MIXES = ("truth", "prevalence")
 ERRORS = ("ae", "w", "shift")
 # Only methods with intervals have these.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from truemix.exceptions import InputError
-from truemix_experiments._result_schema import INTERVALS
+from truemix_experiments._result_schema import INTERVALS, KEY
 from truemix_experiments._typing import FloatArray
 from truemix_experiments.files import PLACE, atomic_write, intact, read_json, sealed
 
@@ -28,12 +28,10 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 META = b"truemix packed results"
-KEY = ("dataset", "method", "alpha")
 # Bits of the mantissa that are kept: errors are right to 1 part in 8,000.
 BITS = 12
 # Of these each bag has its own number, of all others the mean over the bags of its run.
 ROUNDED = ("ae", "w", "shift")
-MEANS = INTERVALS
 # Where the W of each bag is needed: for tests between methods.
 EACH_W = 1.0
 # What a run needs beside, and what is the same for all of them.
@@ -134,7 +132,7 @@ def _table(results: Results) -> pa.Table:
 
 
 def _means(bags: pd.DataFrame, numbers: Any) -> pd.DataFrame:
-    names = [name for name in ("w", *MEANS) if name in bags]
+    names = [name for name in ("w", *INTERVALS) if name in bags]
     return bags[names].astype("float64").groupby(numbers).mean()
 
 
@@ -159,7 +157,7 @@ def _with_means(bags: pd.DataFrame, runs: list[dict[str, Any]]) -> pd.DataFrame:
     import pandas as pd
 
     found = pd.DataFrame([{**{k: run[k] for k in KEY}, **run["means"]} for run in runs])
-    columns = [name for name in MEANS if name in found]
+    columns = [name for name in INTERVALS if name in found]
     bags = bags.astype(dict.fromkeys(ROUNDED, "float64"))
     return bags.merge(found[[*KEY, *columns]], on=list(KEY), how="left", validate="many_to_one")
 

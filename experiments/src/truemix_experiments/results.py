@@ -20,6 +20,7 @@ import numpy as np
 from truemix.exceptions import InputError
 from truemix_experiments._result_schema import (
     FORMAT,
+    KEY,
     MAX_BAGS,
     MAX_SHARES,
     META,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-KEY = ("dataset", "method", "alpha")
 _LONGEST_REASON = 200
 
 

@@ -241,6 +241,11 @@ def pack(
     from truemix_experiments.packed import write_packed
     from truemix_experiments.results import read_results
 
+    if out.is_dir() and to.resolve().is_relative_to(out.resolve()):
+        raise InputError(
+            f"The file {str(to)!r} would be among the results in {str(out)!r}, where it would be "
+            "read as one of them; choose a place outside with --to."
+        )
     results = read_results(out)
     path = write_packed(results, to)
     if not quiet:
