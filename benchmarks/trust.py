@@ -147,7 +147,7 @@ def main():
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--sets", nargs="*", default=list(TABULAR))
     parser.add_argument("--n-bags", type=int, default=3, help="targets of each kind to make")
-    parser.add_argument("--n-samples", type=int, default=2, help="draws of labels per target")
+    parser.add_argument("--n-samples", type=int, default=4, help="draws of labels per target")
     parser.add_argument("--cache", type=Path, default=Path("build/trust"))
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
