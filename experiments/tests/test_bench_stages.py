@@ -18,8 +18,8 @@ from truemix_experiments.methods import METHODS, quantifier_of
 from truemix_experiments.results import read_results
 from truemix_experiments.running import Job, run_dataset
 from truemix_experiments.running.choosing import Choices
+from truemix_experiments.running.evaluating import BLOCK, evaluate_bags
 from truemix_experiments.running.jobs import steadily
-from truemix_experiments.running.judging import BLOCK, judge
 from truemix_experiments.running.scores import ScoreFiles, train
 from truemix_experiments.running.stages import Bags, digest_of, stages_of
 
@@ -30,12 +30,12 @@ def iris():
 
 
 def test_scores_are_out_of_fold_refitted_and_of_each_fold(iris):
-    _, judging = stages_of(iris, TINY)
-    (scores,) = train(judging, [{"C": 1.0, "class_weight": None}], TINY)
+    _, stage = stages_of(iris, TINY)
+    (scores,) = train(stage, [{"C": 1.0, "class_weight": None}], TINY)
     classifier = LogisticRegression(C=1.0, max_iter=TINY.max_iter)
     for crossfit, found in ((False, scores.pool), (True, scores.folds)):
         scoring = Scoring(classifier, 5, hard=False, crossfit=crossfit)
-        references, scorer = scoring.score_references(iris.train.X, iris.train.y, judging.classes)
+        references, scorer = scoring.score_references(iris.train.X, iris.train.y, stage.classes)
         np.testing.assert_array_equal(scores.references, references)
         np.testing.assert_array_equal(found, scorer(iris.test.X))
     assert scores.unconverged == 0
@@ -90,11 +90,11 @@ def test_an_interrupted_choice_is_none(iris, tmp_path, monkeypatch):
 
 
 def test_an_evaluation_is_that_of_the_quantifier_on_each_bag(iris):
-    _, judging = stages_of(iris, TINY)
-    (scores,) = train(judging, [{"C": 1.0, "class_weight": None}], TINY)
-    bags = judging.draw(TINY, 1.0)
+    _, stage = stages_of(iris, TINY)
+    (scores,) = train(stage, [{"C": 1.0, "class_weight": None}], TINY)
+    bags = stage.draw(TINY, 1.0)
     fitted = quantifier_of(METHODS["Bayes-EMQ"], {}, TINY).fit(scores.references, iris.train.y)
-    rows, n_failed = judge(fitted, scores.pool, bags, 0.95)
+    rows, n_failed = evaluate_bags(fitted, scores.pool, bags, 0.95)
     estimates = [fitted.quantify(scores.pool[0][bag]) for bag in bags.rows]
     single = np.array([estimate.interval(0.95) for estimate in estimates])
     joint = np.array([estimate.interval(0.95, simultaneous=True) for estimate in estimates])
@@ -175,11 +175,11 @@ def test_evidence_is_made_only_of_the_published_bags_in_hand(monkeypatch):
     monkeypatch.setattr(KernelDensity, "log_likelihood", watched)
     rows = list(np.arange(len(pool)).reshape(-1, 4))
     bags = Bags(rows, np.full((len(rows), 3), 1 / 3))
-    found, _ = judge(fitted, pool[None], bags, 0.95, apart=True)
+    found, _ = evaluate_bags(fitted, pool[None], bags, 0.95, apart=True)
     assert asked == [4 * BLOCK, 4]
     expected = [fitted.predict(pool[own]) for own in rows]
     np.testing.assert_allclose(np.stack(found["prevalence"]), expected, atol=1e-12)
-    together, _ = judge(fitted, pool[None], bags, 0.95)
+    together, _ = evaluate_bags(fitted, pool[None], bags, 0.95)
     assert asked[-1] == len(pool)
     np.testing.assert_allclose(np.stack(together["prevalence"]), expected, atol=1e-12)
 

@@ -138,8 +138,8 @@ class Choices:
         quantifier = point_quantifier(point, {})
         if not grid:
             fitted = quantifier.fit(*references, classes=stage.classes)
-            judged = evaluate(fitted, scores.pool, None, protocol=self._bags, metrics=[METRIC])
-            return float(judged[METRIC].mean()), {}
+            found = evaluate(fitted, scores.pool, None, protocol=self._bags, metrics=[METRIC])
+            return float(found[METRIC].mean()), {}
         search = GridSearch(
             quantifier,
             grid,

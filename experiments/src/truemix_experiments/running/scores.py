@@ -134,7 +134,7 @@ class _Trained:
         models = (*self._models.fold_models, self._models.refitted)
         self._unconverged = sum(int(max(each.n_iter_) >= rules.max_iter) for each in models)
         # The refitted model scores the pool as in the paper, the fold models only for evaluation.
-        self._in_folds = stage.name == "judge"
+        self._in_folds = stage.name == "evaluate"
         self._pool: list[FloatArray] = []
         self._folds: list[FloatArray] = []
         self._seconds = time.perf_counter() - start

@@ -1,4 +1,4 @@
-"""The two stages of an experiment: model selection, then evaluation (``"judge"``).
+"""The two stages of an experiment: model selection, then evaluation on test bags.
 
 In both a method is fitted on references and estimates the mixes of bags. Bags are rows of a pool of
 items; where bags are published, the pool is all their items one after the other.
@@ -48,7 +48,7 @@ class Stage:
 
     Attributes
     ----------
-    name : {"choose", "judge"}
+    name : {"choose", "evaluate"}
     references : Pool
     pool : Pool or None
         Items of bags; None where bags are published.
@@ -112,14 +112,14 @@ def stages_of(data: Data, settings: BenchSettings) -> tuple[Stage, Stage]:
         fixed=_first(data.validation_bags, settings.n_validation_bags),
         **shared,
     )
-    judge = Stage(
-        name="judge",
+    evaluate = Stage(
+        name="evaluate",
         references=data.train,
         pool=data.test,
         fixed=_first(data.test_bags, settings.n_bags),
         **shared,
     )
-    return choose, judge
+    return choose, evaluate
 
 
 def _first(bags: Sequence[FixedBag] | None, n: int) -> Sequence[FixedBag] | None:

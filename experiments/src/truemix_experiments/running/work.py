@@ -21,8 +21,8 @@ from truemix_experiments.results import (
     write_result,
 )
 from truemix_experiments.running.choosing import Choice, Choices, Temperature
+from truemix_experiments.running.evaluating import evaluate_bags
 from truemix_experiments.running.jobs import Job, Report, provenance, steadily
-from truemix_experiments.running.judging import judge
 from truemix_experiments.running.scores import ScoreFiles, Scores
 from truemix_experiments.running.stages import Bags, digest_of, stages_of
 
@@ -123,7 +123,7 @@ class _Work:
             bags = self._bags(alpha, scores)
             if method.kind == "bayesian":
                 _set_prior(fitted, prior_of(alpha))
-            rows, n_failed = judge(
+            rows, n_failed = evaluate_bags(
                 fitted, pool, bags, self._settings.level, apart=self._stage.fixed is not None
             )
             tested_in = fitted_in + time.perf_counter() - start

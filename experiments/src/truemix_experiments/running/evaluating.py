@@ -36,7 +36,7 @@ METRICS |= {
 }
 
 
-def judge(
+def evaluate_bags(
     quantifier: Quantifier, pool: FloatArray, bags: Bags, level: float, *, apart: bool = False
 ) -> tuple[pd.DataFrame, int]:
     """Return a row for each bag as :class:`truemix_experiments.results.RunResult` wants it.
