@@ -70,6 +70,8 @@ def run(dataset, method, alpha=1.0, n_bags=30, n_classes=None, modality=None, sc
         "versions": {"truemix": "0"},
         "machine": "a machine",
         "seconds": 0.5,
+        "seconds_choosing": 0.3 if method.endswith("-cal") else 0.2,
+        "seconds_testing": 0.2 * alpha,
         "n_classes": K,
         "train_prevalence": train,
     }

@@ -9,6 +9,7 @@ from truemix_experiments.results import read_results, write_result
 from truemix_experiments.tables import (
     ablation,
     all_tables,
+    alphas,
     amplitude,
     bayesian_errors,
     bayesian_significance,
@@ -19,6 +20,7 @@ from truemix_experiments.tables import (
     point_errors,
     point_ranks,
     point_significance,
+    times,
     write_tables,
 )
 
@@ -44,13 +46,13 @@ def mean(dataset, method, metric):
 
 def test_tables_are_rectangular_and_all_there(results):
     tables = all_tables(results)
-    assert len(tables) == 12
-    assert len({table.name for table in tables}) == 12
+    assert len(tables) == 13
+    assert len({table.name for table in tables}) == 13
     for table in tables:
         assert all(len(row.cells) == len(table.columns) for row in table.rows)
         assert all(len(row.labels) == len(table.index) for row in table.rows)
         assert table.caption.endswith(".")
-        assert "4 data sets" in table.caption.lower()
+        assert table.name == "times" or "4 data sets" in table.caption.lower()
 
 
 def test_errors_are_means_with_published_ones_beside(results):
@@ -209,7 +211,13 @@ def test_what_was_not_run_is_not_in_the_tables(tmp_path):
     write_result(tmp_path, run("wb", "CC", n_bags=5))
     results = read_results(tmp_path)
     tables = {table.name: table for table in all_tables(results)}
-    assert set(tables) == {"point-ranks", "comparison", "point-errors", "point-significance"}
+    assert set(tables) == {
+        "point-ranks",
+        "comparison",
+        "point-errors",
+        "point-significance",
+        "times",
+    }
     errors = tables["point-errors"]
     assert [c.full_name for c in errors.columns] == ["AE CC", "AE EMQ", "W CC", "W EMQ"]
     assert find(errors, "wb", "AE EMQ").text == "—"
@@ -249,6 +257,39 @@ def test_other_alphas_are_left_out(tmp_path):
     assert cell.value == pytest.approx(run("yeast", "CC", n_bags=5).rows["ae"].mean())
 
 
+def test_each_level_of_shift_has_its_columns(tmp_path):
+    levels = (0.1, 1.0, 10.0)
+    methods = ("CC", "Bayes-ACC", "Bayes-ACC-cal")
+    write_runs(tmp_path, ["yeast", "sst"], methods, alphas=levels, n_bags=5)
+    # One that lacks a level must not tilt the comparison.
+    write_runs(tmp_path, ["wb"], methods, alphas=levels[:2], n_bags=5)
+    table = alphas(read_results(tmp_path))
+    for level in levels:
+        own = [run(name, "Bayes-ACC", level, n_bags=5).rows for name in ("yeast", "sst")]
+        for metric, shown, scale in (("ae", "AE", 1), ("hard", "hard", 100), ("soft", "soft", 100)):
+            cell = find(table, "Bayes-ACC", f"Dirichlet({level:g}) {shown}")
+            assert cell.value == pytest.approx(scale * np.mean([rows[metric] for rows in own]))
+    assert find(table, "CC", "Dirichlet(1) hard").text == "—"
+    assert [row.labels[0] for row in table.rows] == ["CC", "Bayes-ACC", "Bayes-ACC, calibrated"]
+    assert "the 2 of 3 data sets" in table.caption
+    write_runs(tmp_path / "one", ["yeast"], methods, n_bags=5)
+    assert alphas(read_results(tmp_path / "one")).is_empty
+
+
+def test_times_count_what_methods_share_once(tmp_path):
+    methods = ("ACC", "Boots-CC", "Bayes-ACC", "Bayes-EMQ", "Bayes-ACC-cal", "Bayes-EMQ-cal")
+    write_runs(tmp_path, ["yeast"], methods, alphas=(1.0, 10.0), n_bags=3)
+    results = read_results(tmp_path)
+    # Calibration chose temperature 1 here: the answers of Bayes-EMQ were taken.
+    adopted = results.runs["method"] == "Bayes-EMQ-cal"
+    known = [{"temperature": 1.0 if each else 2.0} for each in adopted]
+    results.runs["settings"] = known
+    row = times(results).rows[0]
+    # Settings of CC, ACC and EMQ at 0.2 s, two temperatures at 0.1, five runs at 0.2 or 2 s.
+    assert [cell.value for cell in row.cells] == pytest.approx([0.6, 0.2, 1.0, 10.0, 11.8])
+    assert times(results).rows[1].labels == ("tabular", "all 1")
+
+
 def test_tables_are_written_in_each_format(results, tmp_path):
     tables = [point_ranks(results), comparison(results)]
     paths = write_tables(tables, tmp_path / "new" / "folder")
@@ -258,6 +299,8 @@ def test_tables_are_written_in_each_format(results, tmp_path):
         for ending in ("md", "csv", "tex")
     ]
     frame = pd.read_csv(paths[1])
-    assert frame["AE rank all"].tolist() == [row.cells[3].value for row in tables[0].rows]
+    expected = [row.cells[3].value for row in tables[0].rows]
+    # Ten digits are written.
+    assert frame["AE rank all"].tolist() == pytest.approx(expected, rel=1e-9)
     with pytest.raises(InputError, match="formats"):
         write_tables(tables, tmp_path, ["html"])

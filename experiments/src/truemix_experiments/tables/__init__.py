@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from truemix.exceptions import InputError
 from truemix.validation import check_choice
 from truemix_experiments.files import atomic_write
+from truemix_experiments.tables.alphas import alphas
 from truemix_experiments.tables.comma_separated import to_csv
 from truemix_experiments.tables.comparison import comparison
 from truemix_experiments.tables.coverage import amplitude, coverage
@@ -25,6 +26,7 @@ from truemix_experiments.tables.ranks import point_ranks
 from truemix_experiments.tables.significance import bayesian_significance, point_significance
 from truemix_experiments.tables.summary import bayesian_summary
 from truemix_experiments.tables.table import Cell, Column, Row, Table
+from truemix_experiments.tables.times import times
 
 if TYPE_CHECKING:
     from truemix_experiments.results import Results
@@ -37,6 +39,7 @@ __all__ = [
     "Table",
     "ablation",
     "all_tables",
+    "alphas",
     "amplitude",
     "bayesian_errors",
     "bayesian_significance",
@@ -48,6 +51,7 @@ __all__ = [
     "point_ranks",
     "point_significance",
     "text_of",
+    "times",
     "to_csv",
     "to_latex",
     "to_markdown",
@@ -60,7 +64,10 @@ FORMATS: dict[str, Callable[[Table], str]] = {"md": to_markdown, "csv": to_csv, 
 
 
 def all_tables(results: Results) -> list[Table]:
-    """Return all tables that have anything to show, over the bags with mixes from Dirichlet(1)."""
+    """Return all tables that have anything to show.
+
+    Where a table does not say otherwise, bags are those with mixes from Dirichlet(1).
+    """
     tables = [
         point_ranks(results),
         bayesian_summary(results),
@@ -74,6 +81,8 @@ def all_tables(results: Results) -> list[Table]:
         estimands(results),
         amplitude(results),
         ablation(results),
+        alphas(results),
+        times(results),
     ]
     return [table for table in tables if not table.is_empty]
 

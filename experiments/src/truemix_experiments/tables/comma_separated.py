@@ -1,4 +1,4 @@
-"""Tables as CSV, for other programs: full precision, published values in columns of their own."""
+"""Tables as CSV, for other programs: many digits, published values in columns of their own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Callable
 from truemix_experiments.tables.table import Cell, Table
 
 Value = float | str | None
+# The same on every processor: which way sums are rounded shows in later ones.
+DIGITS = 10
 # Columns made of one column of the table, where any of its cells has such a value.
 PARTS: dict[str, Callable[[Cell], Value]] = {
     "": lambda cell: cell.value,
@@ -43,5 +45,11 @@ def to_csv(table: Table) -> str:
     writer.writerow(header)
     for row in table.rows:
         values = (part(row.cells[place]) for place, part in parts)
-        writer.writerow([*row.labels, *("" if value is None else value for value in values)])
+        writer.writerow([*row.labels, *map(_written, values)])
     return text.getvalue()
+
+
+def _written(value: Value) -> Value:
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    return "" if value is None else value
