@@ -247,7 +247,7 @@ def test_proposals_that_are_hopeless_are_not_made(sampler, monkeypatch):
     posterior = posterior_of(gaussian(1000, 50, 0.7))
     layout = Layout(posterior.L, posterior.w, posterior.mode)
     settings = Settings(posterior.prior, 1.0, 1000, 500, sampler)
-    plan = make_plan(posterior, layout, settings, True, np.random.SeedSequence(0))
+    plan = make_plan(posterior, layout, settings, np.random.SeedSequence(0))
     assert plan.sampler == "gibbs"
     assert plan.proposal is None
     assert "proposals" not in plan.reason
@@ -275,7 +275,7 @@ def test_nuts_gets_fewer_chains_where_each_takes_long():
         repeated = posterior._replace(L=np.repeat(posterior.L, n, axis=0), w=np.ones(100 * n))
         layout = Layout(posterior.L, posterior.w, posterior.mode)
         settings = Settings(posterior.prior, 1.0, 1000, 500, "nuts")
-        return make_plan(repeated, layout, settings, True, np.random.SeedSequence(0)).max_thinning
+        return make_plan(repeated, layout, settings, np.random.SeedSequence(0)).max_thinning
 
     assert chains(1) == 8
     assert chains(20_000) == 1

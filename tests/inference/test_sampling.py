@@ -69,10 +69,18 @@ def test_separated_classes_give_a_dirichlet(sampler, prior):
     assert sample.diagnostics["failed"] == []
 
 
-# Gibbs sampling is for temperature 1.
+# Gibbs sampling is for weights that are whole numbers when divided by the temperature.
 @pytest.mark.parametrize(
     ("sampler", "temperature"),
-    [("gibbs", 1.0), ("nuts", 0.5), ("nuts", 1.0), ("nuts", 10.0), ("auto", 0.5), ("auto", 10.0)],
+    [
+        ("gibbs", 1.0),
+        ("gibbs", 0.5),
+        ("nuts", 0.5),
+        ("nuts", 1.0),
+        ("nuts", 10.0),
+        ("auto", 0.7),
+        ("auto", 10.0),
+    ],
 )
 @pytest.mark.parametrize("prior", [0.3, 1.0, 3.0])
 def test_two_overlapping_classes_agree_with_the_integral(sampler, temperature, prior):
@@ -101,6 +109,29 @@ def test_two_overlapping_classes_agree_with_the_integral(sampler, temperature, p
     share = (density * (p * L[:, :1] / (p * L[:, :1] + (1 - p) * L[:, 1:])).mean(axis=0)).sum()
     ess, *_ = effective_sizes(sample.batch[:, :1])
     assert abs(sample.batch[:, 0].mean() - share) < 5 * sample.batch[:, 0].std() / np.sqrt(ess[0])
+
+
+def test_an_item_to_a_whole_power_counts_as_so_many_copies():
+    values = gaussian(200, 4, 0.8, prevalence=[0.7, 0.2, 0.1, 0.0])
+    plain = sample_mixture(values, draws=500, random_state=3)
+    doubled = sample_mixture(
+        values, weights=np.full(200, 2.0), temperature=2.0, draws=500, random_state=3
+    )
+    np.testing.assert_array_equal(doubled.draws, plain.draws)
+    # The 400 items themselves are not tempered: their mix is less certain than that of 200 copies.
+    mean, sd = doubled.batch.mean(axis=0), doubled.batch.std(axis=0)
+    assert (np.abs(mean - plain.batch.mean(axis=0)) < 0.02).all()
+    assert (sd < plain.batch.std(axis=0)).all()
+
+
+def test_a_cold_posterior_of_many_classes_needs_few_sweeps():
+    # Most classes are absent: with independence proposals alone a draw takes 256 steps.
+    prevalence = np.r_[0.5, 0.3, 0.2, np.zeros(17)]
+    values = gaussian(1000, 20, 1.6, prevalence=prevalence)
+    sample = sample_mixture(values, prior=0.3, temperature=0.25, draws=500, random_state=4)
+    assert sample.diagnostics["sampler"] == "gibbs"
+    assert sample.diagnostics["failed"] == []
+    assert sample.diagnostics["thinning"] < 20
 
 
 def agree(a, b):
@@ -334,8 +365,8 @@ def test_auto_follows_temperature_weights_and_the_rate_of_em():
     assert "EM converges at rate 0.0" in reasons["clear"]
     assert "EM converges at rate 0.98" in reasons["blurred"]
     assert "sweeps per draw, but 1 with independent proposals" in reasons["blurred"]
-    assert "temperature 1, this is 2" in reasons["tempered"]
-    assert "whole numbers" in reasons["weighted"]
+    for name in ("tempered", "weighted"):
+        assert "weights that, divided by the temperature, are whole numbers" in reasons[name]
 
 
 @BOTH
@@ -409,7 +440,8 @@ def test_importing_needs_no_nutpie():
         ({"random_state": "x"}, "The 'random_state' parameter must be None, an integer or a Gen"),
         (
             {"sampler": "gibbs", "temperature": 2.0},
-            "The 'temperature' parameter is 2 but sampler='gibbs' draws at temperature 1 only; use",
+            "The 'temperature' parameter is 2, but sampler='gibbs' draws at temperature 1, 1/2, "
+            "1/3, ... only; use sampler='auto'",
         ),
         (
             {"sampler": "gibbs", "weights": [1.0, 0.5]},

@@ -77,19 +77,19 @@ def make_plan(
     posterior: Posterior,
     layout: _core.Layout,
     settings: Settings,
-    whole: bool,
     seed: np.random.SeedSequence,
+    *,
+    no_gibbs: str = "",
 ) -> Plan:
-    """Return Gibbs sampling where it is exact, else independence Metropolis; NUTS only if asked."""
+    """Return Gibbs sampling where it is exact, else independence Metropolis; NUTS only if asked.
+
+    ``no_gibbs`` is the reason why Gibbs sampling would not be exact, if there is one.
+    """
     if settings.sampler == "nuts":
         chains = int(min(max(_BUDGET / _cost_of_nuts(posterior, settings), 1), MAX_CHAINS))
         return Plan("nuts", "it was asked for", chains)
-    if settings.temperature != 1.0:
-        reason = f"Gibbs sampling is for temperature 1, this is {settings.temperature:g}"
-        return _plan_metropolis(posterior, settings, seed, reason)
-    if not whole:
-        reason = "Gibbs sampling is for weights that are whole numbers"
-        return _plan_metropolis(posterior, settings, seed, reason)
+    if no_gibbs:
+        return _plan_metropolis(posterior, settings, seed, no_gibbs)
     gibbs, reason = _plan_sweeps(posterior, layout, settings, posterior.gibbs_rate(), seed)
     if settings.sampler == "gibbs":
         reason = f"it was asked for; {reason}"

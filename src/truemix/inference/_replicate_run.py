@@ -17,6 +17,7 @@ from truemix.inference.bags import Bag
 
 # A plan is made from a subsample of about this many items.
 MAX_PLANNED = 100_000
+NOT_TEMPERED = "Gibbs sampling of replicates is for temperature 1"
 
 
 class Streams:
@@ -98,7 +99,7 @@ class ReplicateRun:
         self.parts: dict[int, dict[str, Any]] = {}
         self.dispersed = np.array([is_dispersed(number) for number in range(len(ends) - 1)])
         if settings.sampler == "gibbs":
-            check_gibbs(settings.temperature, np.ones(1), whole=True)
+            check_gibbs(settings.temperature, np.ones(1), replicated=True)
         # A huge bag is planned from every step-th item, with correspondingly larger weights.
         rows, weights = bag.rows[bag.weights > 0], bag.weights[bag.weights > 0]
         step = max(1, len(rows) // MAX_PLANNED)
@@ -106,7 +107,8 @@ class ReplicateRun:
         planned = step * weights[::step]
         posterior = make_posterior(L, planned, settings.prior, settings.temperature)
         layout = _core.Layout(posterior.L, posterior.w, posterior.mode)
-        plan = make_plan(posterior, layout, settings, True, streams.seed(-1))
+        no_gibbs = "" if settings.temperature == 1.0 else NOT_TEMPERED
+        plan = make_plan(posterior, layout, settings, streams.seed(-1), no_gibbs=no_gibbs)
         # Each replicate makes its own proposals; those of the plan would keep its items in memory.
         self.tries = 0 if plan.proposal is None else 1
         self.plan = plan._replace(proposal=None)

@@ -40,6 +40,7 @@ _AT_THE_MODE, _DISPERSED = 0.1, 3.0
 # The same for independence Metropolis. A chain that starts where proposals have hardly any density
 # would stay there, which says nothing about convergence elsewhere.
 _WIDE = 2.0
+NOT_WHOLE = "Gibbs sampling is for weights that, divided by the temperature, are whole numbers"
 # A class is impossible for an item if its likelihood is below this fraction of the largest.
 _IMPOSSIBLE = 1e-12
 
@@ -69,16 +70,20 @@ def draw_mixes(
     seed : SeedSequence
         The seed.
     """
-    whole = bool((w == np.floor(w)).all())
     if settings.sampler == "gibbs":
-        check_gibbs(settings.temperature, w, whole)
+        check_gibbs(settings.temperature, w)
     if L.shape[1] == 1:
         return _only_one_class(settings.draws)
-    posterior = make_posterior(L, w, settings.prior, settings.temperature)
+    # To a whole power the likelihood of an item is that of so many copies of it.
+    copied = settings.sampler != "nuts" and _is_whole(w / settings.temperature)
+    if copied:
+        posterior = make_posterior(L, w / settings.temperature, settings.prior, 1.0)
+    else:
+        posterior = make_posterior(L, w, settings.prior, settings.temperature)
     layout = _core.Layout(posterior.L, posterior.w, posterior.mode)
     chains, allocation, pilot = seed.spawn(3)
     made = settings._replace(draws=N_CHAINS * draws_per_chain(settings.draws))
-    plan = make_plan(posterior, layout, made, whole, pilot)
+    plan = make_plan(posterior, layout, made, pilot, no_gibbs="" if copied else NOT_WHOLE)
     if plan.sampler == "gibbs":
         kernel = _gibbs(posterior, layout, plan, chains)
     elif plan.proposal is not None:
@@ -91,9 +96,13 @@ def draw_mixes(
         thinning=plan.thinning, max_thinning=plan.max_thinning, certain=_certain(posterior),
     )  # fmt: skip
     draws = np.ascontiguousarray(settled.values[:, :K])
-    if settled.values.shape[1] > K:
+    if settled.values.shape[1] > K and settings.temperature == 1.0:
         batch = np.ascontiguousarray(settled.values[:, K:])
     else:
+        if copied:
+            # An item has one class, however many copies stand for it.
+            items = posterior.w * settings.temperature
+            layout = _core.Layout(posterior.L, items, posterior.mode)
         batch = _core.allocate_draws(layout, draws, seed_state(allocation))
     check_finite("mix", draws, batch)
     return draws, batch, {"sampler": plan.sampler, "reason": plan.reason, **settled.diagnostics}
@@ -119,19 +128,26 @@ def draw_replicate(
     return draws, batch, {**report_of([chain]), "thinning": 1}
 
 
-def check_gibbs(temperature: float, w: FloatArray, whole: bool) -> None:
+def check_gibbs(temperature: float, w: FloatArray, *, replicated: bool = False) -> None:
     """Raise for a temperature or weights that Gibbs sampling does not support."""
-    if temperature != 1.0:
+    possible, limit = temperature == 1.0, "temperature 1"
+    if not replicated:
+        possible, limit = _is_whole(np.array([1.0 / temperature])), f"{limit}, 1/2, 1/3, ..."
+    if not possible:
         raise InputError(
-            f"The 'temperature' parameter is {temperature:g} but sampler='gibbs' draws at "
-            "temperature 1 only; use sampler='auto'."
+            f"The 'temperature' parameter is {temperature:g}, but sampler='gibbs' draws at "
+            f"{limit} only; use sampler='auto'."
         )
-    if not whole:
-        row = int(np.argmax(w != np.floor(w)))
+    if not _is_whole(w / temperature):
+        row = int(np.argmax(w / temperature % 1.0 > 0.0))
         raise InputError(
             f"A weight is {w[row]:g} but sampler='gibbs' needs weights that are whole numbers, "
             "how often each row counts; use sampler='auto'."
         )
+
+
+def _is_whole(values: FloatArray) -> bool:
+    return bool((values == np.floor(values)).all())
 
 
 def _only_one_class(draws: int) -> tuple[FloatArray, FloatArray, dict[str, Any]]:

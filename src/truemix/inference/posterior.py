@@ -12,7 +12,7 @@ from truemix._replicate_budget import MAX_REPLICATES, number_of_replicates
 from truemix._seeds import resolved_seed
 from truemix._threads import n_threads, row_blocks
 from truemix._typing import AnyArray, FloatArray, IntArray
-from truemix.exceptions import InputError
+from truemix.inference._samplers import check_gibbs
 from truemix.inference.bags import Bag, plain_bags
 from truemix.inference.mapls import adaptive_prior, most_probable_mix
 from truemix.inference.priors import prior_vector
@@ -102,12 +102,8 @@ class Posterior(BaseEstimator):
         for name in ("replicated", "with_mode"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise parameter_error(name, "True or False", getattr(self, name))
-        temperature = float(self.temperature)
-        if self.sampler == "gibbs" and temperature != 1.0:
-            raise InputError(
-                f"The 'temperature' parameter is {temperature:g}, but sampler='gibbs' draws at "
-                "temperature 1 only; use sampler='auto'."
-            )
+        if self.sampler == "gibbs":
+            check_gibbs(float(self.temperature), np.ones(1), replicated=bool(self.replicated))
 
     def prepare(self, classes: AnyArray, train_prevalence: FloatArray) -> None:
         """Resolve the prior and the seed."""

@@ -90,9 +90,9 @@ def sample_mixture(
         slowly), or adaptation steps of NUTS (at least 50).
     sampler : {"auto", "gibbs", "nuts"}
         Gibbs sampling by data augmentation, with independence Metropolis proposals where it alone
-        mixes slowly (temperature 1 and whole weights only), or the No-U-Turn sampler (needs
-        ``truemix[nuts]``). ``"auto"`` is Gibbs sampling where it is possible, else
-        ``"metropolis"``, independence proposals alone.
+        mixes slowly (for weights that, divided by the temperature, are whole numbers), or the
+        No-U-Turn sampler (needs ``truemix[nuts]``). ``"auto"`` is Gibbs sampling where it is
+        possible, else ``"metropolis"``, independence proposals alone.
     random_state : int, Generator or None
         The seed. The same seed and input give the same draws.
 

@@ -35,8 +35,9 @@ class BayesianKDEy(Quantifier):
     draws, warmup : int
         Number of draws to return, and of warm-up draws to discard.
     sampler : {"auto", "nuts", "gibbs"}
-        Gibbs needs temperature 1, the No-U-Turn sampler ``truemix[nuts]``; ``"auto"`` is Gibbs
-        sampling at temperature 1 and independence Metropolis at others.
+        Gibbs needs temperature 1 (or, if no replicates are made, 1/2, 1/3, ...), the No-U-Turn
+        sampler ``truemix[nuts]``; ``"auto"`` is Gibbs sampling at these temperatures and
+        independence Metropolis at others.
     random_state : int, Generator or None
         The same seed gives the same draws. None takes a new seed in each ``fit``, which
         ``settings`` shows.
