@@ -94,10 +94,10 @@ def test_groups_of_columns_and_rows_have_rules_in_latex():
     assert "\n & y &" in written
 
 
-def test_csv_has_full_precision_and_published_values_in_their_own_columns():
+def test_csv_has_ten_digits_and_published_values_in_their_own_columns():
     cell = Cell("1.0 ± 0.5", 1 / 3, 0.5, published=Cell("<0.1", 0.05, 0.25))
     assert to_csv(table_of("x,y", cell, "G")).splitlines() == [
         "name,G a|b,G a|b sd,G a|b published,G a|b published sd",
-        f'"x,y",{1 / 3},0.5,0.05,0.25',
+        '"x,y",0.3333333333,0.5,0.05,0.25',
     ]
     assert to_csv(table_of("x", Cell())).splitlines() == ["name,a|b", "x,"]
