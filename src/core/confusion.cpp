@@ -6,6 +6,7 @@
 
 #include "interrupt.hpp"
 #include "lanes.hpp"
+#include "vector_math.hpp"
 
 namespace truemix {
 
@@ -26,6 +27,55 @@ void draw_mix(Random& random, Out shape, Out out) {
     shape[j] += 1.0;
     random.dirichlet(shape, out);
     shape[j] -= 1.0;
+}
+
+// Draws rows of the matrix, whose shapes are mostly small whole numbers. The gamma variate of such
+// a shape is minus the logarithm of a product of as many uniforms, and the logarithms of a whole
+// row are fast. Products of up to MAX_FACTORS are normal numbers.
+class RowDraws {
+public:
+    explicit RowDraws(Index columns)
+        : products_(extent((columns + LANES - 1) / LANES * LANES), 1.0) {}
+
+    void draw(Random& random, Numbers shape, Out out) {
+        others_.clear();
+        for (Index c = 0; c < shape.size(); ++c) products_[extent(c)] = random.open_uniform();
+        for (Index c = 0; c < shape.size(); ++c) {
+            if (shape[c] == 1.0) continue;
+            const bool whole = shape[c] == std::floor(shape[c]);
+            if (whole && shape[c] >= 1.0 && shape[c] <= MAX_FACTORS) {
+                for (double factors = shape[c]; factors > 1.0; factors -= 1.0)
+                    products_[extent(c)] *= random.open_uniform();
+            } else {
+                others_.push_back(c);
+            }
+        }
+        for (std::size_t c = 0; c < products_.size(); c += extent(LANES))
+            store(&products_[c], 0.0 - log_positive(load(&products_[c])));
+        for (Index c : others_) products_[extent(c)] = random.any_gamma(shape[c]);
+        const double total = sum(Numbers(products_.data(), shape.size()));
+        for (Index c = 0; c < shape.size(); ++c) {
+            const double share = products_[extent(c)] / total;
+            out[c] = share < SMALLEST ? SMALLEST : share;
+        }
+    }
+
+private:
+    static constexpr double MAX_FACTORS = 12.0;
+    Vector products_;
+    std::vector<Index> others_;
+};
+
+// The first class whose cumulative weight is above the value, at most the last. Without branches,
+// which would be taken at random.
+Index first_above(const Vector& cumulative, double value) {
+    const double* first = cumulative.data();
+    for (Index n = static_cast<Index>(cumulative.size()); n > 1;) {
+        const Index half = n / 2;
+        first += half * (first[half - 1] <= value);
+        n -= half;
+    }
+    return first - cumulative.data();
 }
 
 // Draws a multinomial split of count items, given the cumulative weights of the classes.
@@ -68,24 +118,26 @@ void write_shares(Table<const std::int64_t> split, std::int64_t n_items, Out out
 }  // namespace
 
 void split_counts(Numbers pi, Matrix M, Counts counts, Random& random, Table<std::int64_t> out) {
-    const Index K = M.rows();
-    Vector cumulative(extent(K));
-    for (Index c = 0; c < M.columns(); ++c) {
-        double total = 0.0;
-        for (Index y = 0; y < K; ++y) {
-            total += pi[y] * M[y][c];
-            cumulative[extent(y)] = total;
-            out[y][c] = 0;
-        }
+    const Index K = M.rows(), C = M.columns();
+    // Sums over the classes up to each, all columns at once.
+    Grid<> cumulative(K, C);
+    for (Index y = 0; y < K; ++y) {
+        const Out above = cumulative[y];
+        if (y > 0) std::copy_n(cumulative[y - 1].begin(), C, above.begin());
+        add_scaled(above.data(), pi[y], M[y].data(), C);
+        std::fill_n(out[y].begin(), C, 0);
+    }
+    Vector column(extent(K));
+    for (Index c = 0; c < C; ++c) {
+        if (counts[c] == 0) continue;
+        for (Index y = 0; y < K; ++y) column[extent(y)] = cumulative[y][c];
         if (counts[c] <= FEW_ITEMS * K) {
             for (std::int64_t item = 0; item < counts[c]; ++item) {
-                const double value = random.uniform() * total;
-                const auto above =
-                    std::upper_bound(cumulative.begin(), cumulative.end() - 1, value);
-                ++out[above - cumulative.begin()][c];
+                const double value = random.uniform() * column.back();
+                ++out[first_above(column, value)][c];
             }
         } else {
-            split_many(cumulative, counts[c], random,
+            split_many(column, counts[c], random,
                        [&](Index y) -> std::int64_t& { return out[y][c]; });
         }
     }
@@ -100,6 +152,7 @@ std::int64_t joint_sweeps(const JointPosterior& posterior, Counts counts, Out pi
     Vector shape(extent(K)), row_shape(extent(C)), next_pi(extent(K));
     Grid<> next_M(K, C);
     PairMoves moves(posterior, pi, M);
+    RowDraws rows(C);
     const std::int64_t all = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
     const std::int64_t n_items = std::max<std::int64_t>(all, 1);
     std::int64_t accepted = 0;
@@ -113,7 +166,7 @@ std::int64_t joint_sweeps(const JointPosterior& posterior, Counts counts, Out pi
                 shape[extent(y)] += count;
                 row_shape[extent(c)] = posterior.row_shapes[y][c] + count;
             }
-            random.dirichlet(row_shape, next_M[y]);
+            rows.draw(random, row_shape, next_M[y]);
         }
         draw_mix(random, shape, next_pi);
         const double change = log_rest(next_pi, next_M, posterior.powers, whole) -

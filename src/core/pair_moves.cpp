@@ -14,7 +14,7 @@ namespace {
 // Width of the slice interval. Wider intervals cost rejections, narrower ones cost moves.
 constexpr double WIDTH = 4.0;
 // Exchanges and transfers per class and round.
-constexpr Index EXCHANGES = 4, TRANSFERS = 1;
+constexpr Index EXCHANGES = 6, TRANSFERS = 1;
 
 struct Shares {
     double x, y;

@@ -71,6 +71,9 @@ public:
     // In [0, 1).
     double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
 
+    // In (0, 1).
+    double open_uniform() { return (static_cast<double>(bits() >> 12) + 0.5) * 0x1p-52; }
+
     // The logarithm of a uniform variate in (0, 1].
     double log_uniform() { return std::log(1.0 - uniform()); }
 
@@ -120,12 +123,17 @@ public:
         return std::log(gamma(shape + 1.0)) + log_uniform() / shape;
     }
 
+    // Of any positive shape; may underflow to zero.
+    double any_gamma(double shape) {
+        return shape >= 1.0 ? gamma(shape) : std::exp(log_gamma(shape));
+    }
+
     // At least one shape must be 1 or more: it keeps the sum of the gammas away from zero, however
     // small the others get.
     void dirichlet(Numbers shape, Out out) {
         double total = 0.0;
         for (Index k = 0; k < shape.size(); ++k) {
-            out[k] = shape[k] >= 1.0 ? gamma(shape[k]) : std::exp(log_gamma(shape[k]));
+            out[k] = any_gamma(shape[k]);
             total += out[k];
         }
         for (Index k = 0; k < shape.size(); ++k) {
