@@ -33,8 +33,11 @@ from truemix.inference._random import seed_state
 from truemix.inference.sampling import MixtureSample, check_seed, check_settings
 from truemix.validation import MAX_WEIGHT
 
-# Maximum thinning to reach the effective sample size.
+# Maximum thinning to reach the effective sample size, and the number of probabilities (of all
+# matrices of a run) beyond which draws are not thinned further: a few seconds. With a hundred
+# classes and a sparse prior there are modes between which no affordable chain moves.
 MAX_THINNING = 256
+MAX_PROBABILITIES = 6e7
 MAX_CHAINS = 8
 # Distance of NUTS' initial points from the origin: chains at the centre, and dispersed ones.
 _AT_THE_MODE, _DISPERSED = 0.1, 2.0
@@ -119,7 +122,8 @@ def _draw(problem: _Problem, settings: Settings, seed: np.random.SeedSequence) -
         about = {"sampler": "nuts", "reason": "it was asked for"}
     else:
         kernel = _gibbs(problem, settings, seed)
-        settled = settle(kernel, settings.draws, n_classes, max_thinning=MAX_THINNING)
+        limit = _max_thinning(problem, settings.draws)
+        settled = settle(kernel, settings.draws, n_classes, max_thinning=limit)
         batch = np.ascontiguousarray(settled.values[:, n_classes:])
         about = {
             "sampler": "gibbs",
@@ -130,6 +134,12 @@ def _draw(problem: _Problem, settings: Settings, seed: np.random.SeedSequence) -
     diagnostics = {**about, **settled.diagnostics}
     diagnostics["failed"] = failures(diagnostics, settings.draws)
     return MixtureSample(mixes, batch, diagnostics)
+
+
+def _max_thinning(problem: _Problem, draws: int) -> int:
+    """Return how many sweeps a draw may take."""
+    made = N_CHAINS * draws_per_chain(draws) * problem.row_shapes.size
+    return int(min(max(MAX_PROBABILITIES / made, 1.0), MAX_THINNING))
 
 
 def _gibbs(problem: _Problem, settings: Settings, seed: np.random.SeedSequence) -> Kernel:
