@@ -5,6 +5,7 @@ import pytest
 
 from truemix._core import JointDensity, split_counts
 from truemix.exceptions import InputError
+from truemix.inference import confusion
 from truemix.inference._random import seed_state
 from truemix.inference.confusion import sample_confusion
 
@@ -55,6 +56,18 @@ def test_the_posterior_is_that_of_numerical_integration(sampler, temperature, pr
     assert sample.diagnostics["sampler"] == sampler
     if sampler == "gibbs":
         assert sample.diagnostics["acceptance"] > (0.999 if temperature in {0.5, 1.0} else 0.6)
+
+
+def test_thinning_ends_where_the_matrices_become_too_many_and_says_so(monkeypatch):
+    # Decisions that say next to nothing of the classes, so that chains mix slowly.
+    run = {"labelled": [[9, 8, 7], [8, 9, 7], [7, 8, 9]], "predicted": [900, 800, 700]}
+    free = sample_confusion(**run, prior=0.3, random_state=0).diagnostics
+    # 1,000 draws of nine probabilities.
+    monkeypatch.setattr(confusion, "MAX_PROBABILITIES", 2.5 * 9_000)
+    bounded = sample_confusion(**run, prior=0.3, random_state=0).diagnostics
+    assert free["thinning"] > bounded["thinning"] == 2
+    assert free["failed"] == []
+    assert "effective sample size" in bounded["failed"][0]
 
 
 def test_the_gradient_of_the_joint_density_is_that_of_finite_differences():
