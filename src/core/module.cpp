@@ -425,6 +425,7 @@ void bind_sampling(nb::module_& m) {
             },
             "mode"_a, "precision"_a, "prior"_a, "n"_a, "rows"_a, "powers"_a)
         .def_prop_ro("n_classes", &Proposal::n_classes)
+        .def_prop_ro("n_exchanges", &Proposal::n_exchanges)
         .def_prop_ro(
             "shape",
             [](const Proposal& it) { return made(Vector(it.shape().begin(), it.shape().end())); },

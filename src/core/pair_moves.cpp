@@ -3,29 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 
+#include "ratio_slice.hpp"
 #include "vector_math.hpp"
 
 namespace truemix {
 
 namespace {
 
-// Width of the slice interval. Wider intervals cost rejections, narrower ones cost moves.
-constexpr double WIDTH = 4.0;
 // Exchanges and transfers per class and round.
 constexpr Index EXCHANGES = 6, TRANSFERS = 1;
-
-struct Shares {
-    double x, y;
-};
-
-// Two different numbers below K.
-std::pair<Index, Index> random_pair(Index K, Random& random) {
-    const auto i = static_cast<Index>(random.uniform() * static_cast<double>(K));
-    const auto j = static_cast<Index>(random.uniform() * static_cast<double>(K - 1));
-    return {i, j + (j >= i)};
-}
+constexpr double UNBOUNDED = std::numeric_limits<double>::infinity();
 
 // The change of x, from the smaller shares, where cancellation is least.
 double gain(Shares from, Shares to) {
@@ -37,9 +25,11 @@ struct Line {
     const Vector& start;
     const Vector& slope;
     const Vector& powers;
+    const Shares from;
 
-    // The weighted sum of logarithms at some distance along the line.
-    double log_density(double step) const {
+    // The weighted sum of logarithms where these are the shares.
+    double operator()(Shares to) const {
+        const double step = gain(from, to);
         Lanes sums = every(0.0);
         for (std::size_t c = 0; c < start.size(); c += extent(LANES)) {
             const Lanes here = load(&start[c]) + step * load(&slope[c]);
@@ -48,30 +38,6 @@ struct Line {
         return total(sums);
     }
 };
-
-// New shares of the same sum, the first below upper, by one slice-sampling step. The density of the
-// log ratio is the product of x**power.x * y**power.y and the line's.
-Shares draw_ratio(Shares from, Shares power, const Line& line, double upper, Random& random) {
-    const double sum = from.x + from.y, here = std::log(from.x) - std::log(from.y);
-    double level = random.log_uniform() + power.x * std::log(from.x) + power.y * std::log(from.y);
-    level += line.log_density(0.0);
-    double low = here - WIDTH * random.uniform();
-    double high = low + WIDTH;
-    // The current value is in the slice, so the loop ends; in a tiny interval rounding may hide it.
-    while (high - low > 1e-12) {
-        const double there = low + random.uniform() * (high - low);
-        const double ratio = std::exp(-std::abs(there));
-        const double larger = sum / (1.0 + ratio);
-        const double smaller = std::max(larger * ratio, SMALLEST);
-        const Shares to = there > 0.0 ? Shares{larger, smaller} : Shares{smaller, larger};
-        if (to.x < upper) {
-            const double value = power.x * std::log(to.x) + power.y * std::log(to.y);
-            if (value + line.log_density(gain(from, to)) >= level) return to;
-        }
-        (there < here ? low : high) = there;
-    }
-    return from;
-}
 
 Vector padded(Index n, double value) {
     return Vector(extent((n + LANES - 1) / LANES * LANES), value);
@@ -119,9 +85,8 @@ void PairMoves::exchange(Index i, Index j, Random& random) {
     const double *from = M_[j].data(), *to = M_[i].data();
     for (Index c = 0; c < C; ++c) slope_[extent(c)] = to[c] - from[c];
     const Shares before{pi_[i], pi_[j]}, power{posterior_.prior[i], posterior_.prior[j]};
-    const Line line{predicted_, slope_, powers_};
-    const Shares after =
-        draw_ratio(before, power, line, std::numeric_limits<double>::infinity(), random);
+    const Line line{predicted_, slope_, powers_, before};
+    const Shares after = draw_ratio(before, power, UNBOUNDED, 0.0, line, random);
     add_scaled(predicted_.data(), gain(before, after), slope_.data(), C);
     pi_[i] = after.x;
     pi_[j] = after.y;
@@ -136,7 +101,7 @@ void PairMoves::transfer(Index i, Index j, Random& random) {
     const Index C = M_.columns();
     const Numbers shapes = posterior_.row_shapes[j];
     const Out row = M_[j];
-    double limit = std::numeric_limits<double>::infinity(), power = posterior_.prior[j] + 1.0;
+    double limit = UNBOUNDED, power = posterior_.prior[j] + 1.0;
     for (Index c = 0; c < C; ++c) {
         joint_[extent(c)] = pi_[j] * row[c];
         slope_[extent(c)] = -M_[i][c];
@@ -145,9 +110,9 @@ void PairMoves::transfer(Index i, Index j, Random& random) {
         limit = std::min(limit, joint_[extent(c)] / M_[i][c]);
     }
     const Shares before{pi_[i], pi_[j]};
-    const Line line{joint_, slope_, labelled_};
+    const Line line{joint_, slope_, labelled_, before};
     const Shares after =
-        draw_ratio(before, {posterior_.prior[i], power}, line, pi_[i] + limit, random);
+        draw_ratio(before, {posterior_.prior[i], power}, pi_[i] + limit, 0.0, line, random);
     const double step = gain(before, after);
     for (Index c = 0; c < C; ++c)
         joint_[extent(c)] = std::max(joint_[extent(c)] + step * slope_[extent(c)], SMALLEST);

@@ -10,10 +10,8 @@
 //   the probabilities of the predictions do not change. It explores the direction that only
 //   labelled items and prior inform.
 //
-// Both are slice sampling (Neal, 2003) in the log of the ratio: an interval of fixed width is
-// placed at random around the current value and shrunk until it yields a point of the slice. In the
-// log ratio there are no boundaries, and shares of any magnitude are resolved. Exact for any prior
-// and temperature.
+// Both are slice sampling in the log of the ratio (ratio_slice.hpp), exact for any prior and
+// temperature.
 #pragma once
 
 #include "arrays.hpp"

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "interrupt.hpp"
+#include "ratio_slice.hpp"
 #include "symmetric.hpp"
 
 namespace truemix {
@@ -154,49 +155,56 @@ double Proposal::log_density(Numbers logs) const {
     return dot(shape_, y);
 }
 
-void Proposal::walk(Random& random, Numbers logs, Out next, Out next_logs) const {
-    const Index K = n_classes();
-    // The width at which a random walk mixes fastest (Gelman, Roberts and Gilks, 1996).
-    const double width = 2.38 / std::sqrt(static_cast<double>(std::max<Index>(K - 1, 1)));
-    Vector z(extent(K));
-    for (std::size_t k = 0; k < z.size(); ++k)
-        z[k] = width * random.normal() / std::sqrt(shape_[k]);
-    for (Index a = 0; a < K; ++a) next_logs[a] = logs[a] + dot(stretch_[a], z);
-    normalize(next_logs);
-    for (Index k = 0; k < K; ++k) next[k] = std::exp(next_logs[k]);
+void Proposal::exchange(Index i, Index j, Random& random, Out pi, Vector& rest) const {
+    const Shares from{pi[i], pi[j]};
+    // What the other classes add to the likelihoods: a difference would lose small numbers.
+    pi[i] = pi[j] = 0.0;
+    for (Index b = 0; b < items_->n_blocks; ++b)
+        mixture_likelihood(items_->block(b), pi, &rest[extent(b * BLOCK)]);
+    const auto log_rest = [&](Shares to) {
+        LogSum logs;
+        double u[BLOCK];
+        for (Index b = 0; b < items_->n_blocks; ++b) {
+            const double *of_i = items_->block(b) + i * BLOCK, *of_j = items_->block(b) + j * BLOCK;
+            const double* others = &rest[extent(b * BLOCK)];
+            for (Index at = 0; at < BLOCK; ++at)
+                u[at] = others[at] + to.x * of_i[at] + to.y * of_j[at];
+            logs.add(u, items_->block_weights(b));
+        }
+        return logs.value();
+    };
+    const Shares power{prior_[extent(i)], prior_[extent(j)]};
+    const Shares to = draw_ratio(from, power, INFINITE, MIN_SHARE, log_rest, random);
+    pi[i] = to.x;
+    pi[j] = to.y;
 }
 
 std::int64_t Proposal::step(std::int64_t tries, Random& random, Out pi, bool local) const {
     const Index K = n_classes();
     Vector next(extent(K)), next_logs(extent(K)), logs(extent(K));
+    Vector rest(local ? items_->weights.size() : 0);
     for (Index k = 0; k < K; ++k) {
         if (pi[k] < MIN_SHARE) return 0;
         logs[extent(k)] = std::log(pi[k]);
     }
-    const auto take = [&] {
-        std::copy(next.begin(), next.end(), pi.begin());
-        logs = next_logs;
-    };
     double here = log_posterior(pi, logs) - log_density(logs);
     std::int64_t accepted = 0;
     for (std::int64_t number = 0; number < tries; ++number) {
         poll();
         const double there = propose(random, next, next_logs);
         if (random.log_uniform() < there - here) {
-            take();
+            std::copy(next.begin(), next.end(), pi.begin());
+            logs = next_logs;
             here = there;
             ++accepted;
         }
         if (!local) continue;
-        walk(random, logs, next, next_logs);
-        if (!(*std::min_element(next.begin(), next.end()) >= MIN_SHARE)) continue;
-        // The importance weight of the current mix is known, so its posterior need not be summed
-        // again.
-        const double now = here + log_density(logs), near = log_posterior(next, next_logs);
-        if (random.log_uniform() < near - now) {
-            take();
-            here = near - log_density(logs);
+        for (Index move = 0; move < n_exchanges(); ++move) {
+            const auto [i, j] = random_pair(K, random);
+            exchange(i, j, random, pi, rest);
         }
+        for (Index k = 0; k < K; ++k) logs[extent(k)] = std::log(pi[k]);
+        here = log_posterior(pi, logs) - log_density(logs);
     }
     return accepted;
 }

@@ -26,6 +26,9 @@ public:
     Numbers shape() const { return shape_; }
     Index n_places() const { return static_cast<Index>(items_->weights.size()); }
 
+    // Exchanges after each proposal: so few that both take about as long.
+    Index n_exchanges() const { return (n_classes() + 2) / 4; }
+
     // Writes a proposal and its logarithms; returns its log importance weight, up to a constant.
     double propose(Random& random, Out pi, Out logs) const;
 
@@ -33,14 +36,14 @@ public:
     double log_posterior(Numbers pi, Numbers logs) const;
     double log_density(Numbers logs) const;
 
-    // Makes Metropolis-Hastings steps on pi; returns the number accepted. With local moves, a step
-    // of a random walk follows each proposal: where few proposals are accepted, nothing else would
-    // move a chain out of a region that they rarely reach.
+    // Makes Metropolis-Hastings steps on pi; returns the number accepted. With local moves,
+    // exchanges between random pairs of classes follow each proposal: where few proposals are
+    // accepted, nothing else would move a chain out of a region that they rarely reach.
     std::int64_t step(std::int64_t tries, Random& random, Out pi, bool local = false) const;
 
 private:
-    // Writes a mix near logs, by a walk that is as wide as the posterior in every direction.
-    void walk(Random& random, Numbers logs, Out next, Out next_logs) const;
+    // Redraws the ratio of two shares, by slice sampling. rest has room for a number per place.
+    void exchange(Index i, Index j, Random& random, Out pi, Vector& rest) const;
 
     // Parameters of the Dirichlet. stretch maps logarithms of its draws, relative to start, to
     // logarithms of mixes, relative to centre; shrink is the inverse map.

@@ -22,7 +22,7 @@ struct Bag {
     // Independence proposals before each sweep. At a temperature other than 1 there are proposals
     // only, no sweeps.
     std::int64_t tries;
-    // Whether a step of a random walk follows each proposal then.
+    // Whether exchanges between pairs of classes follow each proposal then.
     bool local;
     std::int64_t thinning;
 };

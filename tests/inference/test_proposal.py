@@ -96,7 +96,7 @@ def test_proposals_alone_agree_with_the_integral(K, prior):
 
 
 @pytest.mark.parametrize("prior", [0.3, 1.0])
-def test_proposals_with_a_random_walk_agree_with_the_integral(prior):
+def test_proposals_with_exchanges_agree_with_the_integral(prior):
     posterior = posterior_of(overlapping(60, 3), prior)
     # Every twentieth: tails of small priors are long, and an ESS does not see what a short chain
     # has not visited.
@@ -105,7 +105,7 @@ def test_proposals_with_a_random_walk_agree_with_the_integral(prior):
     check(draws, *on_a_grid(posterior))
 
 
-def test_a_random_walk_explores_what_proposals_rarely_reach():
+def test_exchanges_explore_what_proposals_rarely_reach():
     posterior = posterior_of(overlapping(60, 3))
     # Proposals around a wrong mix, a tenth as wide as they should be.
     wrong = Proposal(
@@ -253,19 +253,19 @@ def test_proposals_that_are_hopeless_are_not_made(sampler, monkeypatch):
     assert "proposals" not in plan.reason
 
 
-def test_few_accepted_proposals_are_followed_by_a_random_walk(monkeypatch):
+def test_few_accepted_proposals_are_followed_by_exchanges(monkeypatch):
     values = overlapping(60, 3)
     usual = sample_mixture(values, temperature=2.0, draws=4000, random_state=0)
-    assert "random walk" not in usual.diagnostics["reason"]
+    assert "exchanges" not in usual.diagnostics["reason"]
     few = AcceptanceRate(np.array([0.9]), np.ones(1))
     monkeypatch.setattr("truemix.inference._plan.acceptance_rate", lambda *_: few)
-    walking = sample_mixture(values, temperature=2.0, draws=4000, random_state=1)
-    assert walking.diagnostics["sampler"] == "metropolis"
-    assert "a step of a random walk follows each" in walking.diagnostics["reason"]
-    assert walking.diagnostics["failed"] == []
+    exchanging = sample_mixture(values, temperature=2.0, draws=4000, random_state=1)
+    assert exchanging.diagnostics["sampler"] == "metropolis"
+    assert "exchanges between pairs of classes follow each" in exchanging.diagnostics["reason"]
+    assert exchanging.diagnostics["failed"] == []
     # Both draw from the same posterior: five Monte Carlo errors of the difference.
-    error = sum(x.draws.var(axis=0) / effective_sizes(x.draws)[0] for x in (usual, walking))
-    difference = usual.draws.mean(axis=0) - walking.draws.mean(axis=0)
+    error = sum(x.draws.var(axis=0) / effective_sizes(x.draws)[0] for x in (usual, exchanging))
+    difference = usual.draws.mean(axis=0) - exchanging.draws.mean(axis=0)
     assert (np.abs(difference) < 5 * np.sqrt(error)).all()
 
 

@@ -27,6 +27,8 @@ MAX_CHAINS = 8
 _MIN_ACCEPTANCE = 0.5
 # Below this prior the log share of an empty class has a very long tail.
 LONG_TAIL = 0.75
+# The autocorrelation between exchanges with K - 1 pairs of classes, where proposals are rejected.
+_EXCHANGED = 0.95
 # The warm-up is this many relaxation times, 1 / (1 - autocorrelation) sweeps.
 _FORGET = 10
 # A dispersed start is forgotten once its distance has shrunk to this fraction of the posterior's
@@ -110,10 +112,9 @@ def _plan_metropolis(
     rate = 1.0
     nanoseconds = _cost_of_proposal(proposal)
     if local:
-        reason += "; a step of a random walk follows each"
-        nanoseconds *= 2.0
-        # A random walk of K coordinates forgets its state in about 3 K steps.
-        rate = 1.0 - 1.0 / (3.0 * len(posterior.mode))
+        reason += "; exchanges between pairs of classes follow each"
+        nanoseconds += _cost_of_exchanges(proposal)
+        rate = _EXCHANGED ** (proposal.n_exchanges / (len(posterior.mode) - 1.0))
     metropolis = _sweeps(nanoseconds, rate, rates, posterior, settings, proposal)
     return _plan_of("metropolis", reason, metropolis)._replace(local=local)
 
@@ -211,6 +212,11 @@ def _cost_of_sweep(posterior: Posterior, layout: _core.Layout) -> float:
 def _cost_of_proposal(proposal: _core.Proposal) -> float:
     K = proposal.n_classes
     return 200.0 + 45.0 * K + 0.15 * K * K + (1.3 + 0.17 * K) * proposal.n_places
+
+
+def _cost_of_exchanges(proposal: _core.Proposal) -> float:
+    K = proposal.n_classes
+    return proposal.n_exchanges * (500.0 + (3.5 + 0.04 * K) * proposal.n_places)
 
 
 def _cost_of_nuts(posterior: Posterior, settings: Settings) -> float:
