@@ -26,7 +26,7 @@ public:
     Numbers shape() const { return shape_; }
     Index n_places() const { return static_cast<Index>(items_->weights.size()); }
 
-    // Exchanges after each proposal: so few that both take about as long.
+    // Exchanges after each proposal: few enough that proposals, where they are accepted, still pay.
     Index n_exchanges() const { return (n_classes() + 2) / 4; }
 
     // Writes a proposal and its logarithms; returns its log importance weight, up to a constant.
