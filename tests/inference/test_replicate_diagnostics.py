@@ -6,6 +6,7 @@ from scipy import stats
 
 from truemix import _core
 from truemix.inference import sample_replicates
+from truemix.inference._chains import dispersed_replicates
 from truemix.inference._failures import failures, rhat_limit
 from truemix.inference._replicate_diagnostics import replicate_statistics
 
@@ -89,10 +90,33 @@ def test_sound_chains_are_not_blamed(overlap, options):
         assert failed(replicates(overlap, seed), random_state=seed, **options)["failed"] == []
 
 
+@pytest.mark.parametrize("period", [2, 3, 4, 5, 8, 12, 16])
+def test_replicates_of_settings_that_take_turns_are_not_blamed(period):
+    """Settings that see other mixes than each other are no failure to converge."""
+    matrices = replicates(0.3)
+    settings = np.random.default_rng(period).normal(size=(period, K))
+    matrices += settings[np.arange(V) % period][:, None]
+    found = failed(matrices)
+    assert found["between_variance"].max() > found["within_variance"].max()
+    assert found["failed"] == []
+
+
+def test_a_quarter_of_the_replicates_starts_far_from_the_mode_in_no_order():
+    marks = dispersed_replicates(100)
+    assert marks.reshape(25, 4).sum(axis=1).tolist() == [1] * 25
+    for period in range(2, 17):
+        parts = [marks[first::period] for first in range(period)]
+        # One of each, at least, in settings with enough replicates to have a quarter of them.
+        assert not any(part.all() for part in parts), period
+        assert period > 10 or all(part.any() for part in parts), period
+    assert dispersed_replicates(40).tolist() == marks[:40].tolist()
+    assert [len(dispersed_replicates(n)) for n in range(1, 6)] == [1, 2, 3, 4, 5]
+
+
 def test_chance_alone_exceeds_the_limit_as_rarely_as_is_said():
     """Independent replicates that differ: under 1 of 1000 where 1 of 10,000 is asked for."""
     rng = np.random.default_rng(0)
-    ends, dispersed = np.arange(0, 501, 5), np.arange(100) % 4 == 1
+    ends, dispersed = np.arange(0, 501, 5), dispersed_replicates(100)
     exceeded = []
     for _ in range(1000):
         shared = np.repeat(rng.gamma(2.0, size=(100, 2)), 5, axis=0)
@@ -106,7 +130,7 @@ def test_r_hat_between_starts_is_the_ratio_of_variances_of_rank_scores():
     """Against its definition: pooled variance around the group means, and around the whole mean."""
     rng = np.random.default_rng(1)
     draws = rng.normal(size=(400, 1))
-    dispersed = np.arange(100) % 4 == 1
+    dispersed = dispersed_replicates(100)
     far = np.repeat(dispersed, 4)
     draws[far] += 1.0
     found = replicate_statistics(draws, np.arange(0, 401, 4), dispersed)

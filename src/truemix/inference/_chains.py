@@ -81,6 +81,26 @@ def is_dispersed(number: int, one_in: int = DISPERSED) -> bool:
     return number % one_in == 1
 
 
+def dispersed_replicates(n: int) -> BoolArray:
+    """Mark the replicates whose chains are dispersed: one at random of each four in a row.
+
+    Fold models and tied settings take turns over the replicates. Every fourth one could always be
+    of the same setting, and R-hat would then compare settings instead of starts.
+
+    Examples
+    --------
+    >>> marks = dispersed_replicates(100)
+    >>> int(marks.sum()), [int(marks[setting::4].sum()) for setting in range(4)]
+    (25, [6, 6, 7, 6])
+    """
+    n_groups = -(-n // DISPERSED)
+    # Each place once in a row of the table, so that the settings get equal parts of the marks.
+    places = np.tile(np.arange(DISPERSED), (-(-n_groups // DISPERSED), 1))
+    places = np.random.default_rng(0).permuted(places, axis=1).ravel()[:n_groups]
+    marks = np.arange(DISPERSED) == places[:, None]
+    return np.asarray(marks.ravel()[:n])
+
+
 class Kernel(Protocol):
     """A Markov transition kernel, with the states of its chains."""
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from truemix import _core
 from truemix._typing import FloatArray, IntArray
-from truemix.inference._chains import dispersed_start, is_dispersed
+from truemix.inference._chains import dispersed_replicates, dispersed_start
 from truemix.inference._plan import Settings, make_plan
 from truemix.inference._posterior import make_posterior
 from truemix.inference._random import State, seed_state
@@ -97,7 +97,7 @@ class ReplicateRun:
         self.draws = np.empty((ends[-1], first.shape[1]))
         self.batch = np.empty_like(self.draws)
         self.parts: dict[int, dict[str, Any]] = {}
-        self.dispersed = np.array([is_dispersed(number) for number in range(len(ends) - 1)])
+        self.dispersed = dispersed_replicates(len(ends) - 1)
         if settings.sampler == "gibbs":
             check_gibbs(settings.temperature, np.ones(1), replicated=True)
         # A huge bag is planned from every step-th item, with correspondingly larger weights.
