@@ -1,5 +1,7 @@
 """``truemix bench`` as users meet it: runs, tables, figures, and what can be had."""
 
+import shutil
+
 import pytest
 
 from cli_support import contents, fails, finished, run, start
@@ -62,6 +64,20 @@ def test_packed_results_give_the_tables_again(results, capsys, tmp_path):
     assert done.err == f"Wrote 4 runs to {packed}.\n"
     assert run(capsys, "bench", "tables", "--out", packed).code == 0
     assert "point-errors.md" in contents(tmp_path / "tables")
+
+
+def test_results_of_several_places_are_packed_together(results, capsys, tmp_path):
+    part, rest, packed = tmp_path / "part", tmp_path / "rest", tmp_path / "all.parquet"
+    shutil.copytree(results[0], rest)
+    found = sorted(rest.rglob("*.parquet"))
+    part.mkdir()
+    found[0].rename(part / found[0].name)
+    done = run(capsys, "bench", "pack", "--out", part, "--also", rest, "--to", packed)
+    assert done.code == 0
+    assert done.err == f"Wrote 4 runs to {packed}, of which 3 are not in {part}.\n"
+    done = run(capsys, "bench", "pack", "--out", part, "--also", rest, "--to", rest / "all")
+    assert done.code == 1
+    assert f"among the results in {str(rest)!r}" in done.err
 
 
 def test_packed_results_are_not_written_among_the_results(results, capsys):

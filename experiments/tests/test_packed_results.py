@@ -6,7 +6,7 @@ import pytest
 from results_support import ALL, write_runs
 from truemix.exceptions import InputError
 from truemix_experiments.packed import read_packed, rounded, write_packed
-from truemix_experiments.results import read_results
+from truemix_experiments.results import read_results, with_missing
 from truemix_experiments.statistics import mean_values
 from truemix_experiments.tables import all_tables
 
@@ -44,6 +44,19 @@ def test_tables_are_those_of_the_results(folder, packed):
 def test_packing_what_was_packed_changes_nothing(packed, tmp_path):
     again = write_packed(read_results(packed), tmp_path / "again")
     assert again.read_bytes() == packed.read_bytes()
+
+
+def test_results_of_two_places_are_packed_as_those_of_one(packed, tmp_path):
+    """Also if one of them was packed before; what both have is taken from the first."""
+    here = write_runs(tmp_path / "here", DATASETS[:1])
+    there = write_runs(tmp_path / "there", DATASETS[:1], methods=ALL[:1], scale=9.0)
+    write_runs(there, DATASETS[1:])
+    write_runs(there, DATASETS, methods=ALL[:3], alphas=(0.1,))
+    more = read_results(write_packed(read_results(there), tmp_path / "more"))
+    joined = write_packed(with_missing(read_results(here), more), tmp_path / "joined")
+    assert joined.read_bytes() == packed.read_bytes()
+    other = write_packed(with_missing(more, read_results(here)), tmp_path / "other")
+    assert other.read_bytes() != packed.read_bytes()
 
 
 def test_it_is_small(folder, packed):

@@ -217,6 +217,25 @@ def read_results(folder: str | Path, *, mixes: bool = False) -> Results:
     return Results(bags, pd.DataFrame(runs))
 
 
+def with_missing(results: Results, others: Results) -> Results:
+    """Return results with those runs of others that they lack.
+
+    Parameters
+    ----------
+    results, others : Results
+        Where both have a run, that of ``results`` is taken.
+    """
+    import pandas as pd
+
+    known = pd.MultiIndex.from_frame(results.runs[list(KEY)])
+
+    def joined(own: pd.DataFrame, more: pd.DataFrame) -> pd.DataFrame:
+        lacking = ~pd.MultiIndex.from_frame(more[list(KEY)]).isin(known)
+        return pd.concat([own, more[lacking]], ignore_index=True)
+
+    return Results(joined(results.bags, others.bags), joined(results.runs, others.runs))
+
+
 # --- reading ----------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -232,6 +233,15 @@ def pack(
     to: Annotated[Path, typer.Option(metavar="FILE.parquet", help="The file to write.")] = Path(
         "results.parquet"
     ),
+    also: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="PATH",
+            show_default=False,
+            help="More results, a folder or such a file, of another machine or time: runs that "
+            "those before it lack are added. May be repeated.",
+        ),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Write all results to one small file, from which tables and figures can be made again.
@@ -239,17 +249,24 @@ def pack(
     It holds the errors of each bag and the means of intervals, but no mixes.
     """
     from truemix_experiments.packed import write_packed
-    from truemix_experiments.results import read_results
+    from truemix_experiments.results import read_results, with_missing
 
-    if out.is_dir() and to.resolve().is_relative_to(out.resolve()):
-        raise InputError(
-            f"The file {str(to)!r} would be among the results in {str(out)!r}, where it would be "
-            "read as one of them; choose a place outside with --to."
-        )
-    results = read_results(out)
+    sources = [out, *(also or [])]
+    for source in sources:
+        if source.is_dir() and to.resolve().is_relative_to(source.resolve()):
+            raise InputError(
+                f"The file {str(to)!r} would be among the results in {str(source)!r}, where it "
+                "would be read as one of them; choose a place outside with --to."
+            )
+    found = [read_results(source) for source in sources]
+    results = reduce(with_missing, found)
     path = write_packed(results, to)
     if not quiet:
-        write_message(f"Wrote {len(results.runs)} runs to {path}.")
+        added = len(results.runs) - len(found[0].runs)
+        write_message(
+            f"Wrote {len(results.runs)} runs to {path}"
+            + (f", of which {added} are not in {out}." if also else ".")
+        )
 
 
 @app.command("list", epilog=EXIT_CODES)
