@@ -30,7 +30,9 @@ COMPARED = ("fingerprint", "settings", "temperatures", "n_failed", "classifiers_
 
 def exit_code(command, limit):
     """Return the exit code of a command, or None if it was killed after this many seconds."""
-    child = subprocess.Popen(command, start_new_session=True)  # noqa: S603
+    child = subprocess.Popen(  # noqa: S603
+        command, start_new_session=True, stdout=subprocess.DEVNULL
+    )
     try:
         return child.wait(limit)
     except subprocess.TimeoutExpired:
