@@ -30,12 +30,12 @@ def test_nothing_is_missing_but_what_the_page_says(results):
     datasets = set(runs["dataset"])
     assert len(datasets) == 27
     missing = set(itertools.product(datasets, METHODS, (0.1, 1.0, 10.0))) - found
-    late = {method for method in METHODS if method.endswith(("+", "-cal"))}
+    late = {method for method in METHODS if method.endswith("-cal")}
     assert missing == set(itertools.product(["CIFAR100"], late, (0.1, 10.0)))
     said = (FOLDER / "README.md").read_text("utf-8").split("**Not run**: ")[1].split(".\n")[0]
-    words = ["CIFAR100 at", "0.1 and 10", "Bayes-KDEy(Ait-λ)+", "calibrated temperatures"]
+    words = ["CIFAR100 at", "0.1 and 10", "calibrated temperatures"]
     assert [word for word in words if word not in said] == []
     n_bags = results.bags.groupby(["dataset", "method", "alpha"]).size()
     assert set(n_bags) == {500}
-    # All results have the same versions, and had the same number of cores.
-    assert runs["versions"].map(str).nunique() == runs["threads"].nunique() == 1
+    # All results have the same versions.
+    assert runs["versions"].map(str).nunique() == 1
